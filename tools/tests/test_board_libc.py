@@ -33,6 +33,7 @@ def test_the_library_does_what_a_port_needs(tmp_path: Path, name: str) -> None:
     if not (library / "recipe").exists() or not all(map(shutil.which, programs)):
         pytest.skip(f"{name} is not set up (tools/setup-boards --target {family})")
     layout = (SOURCES / "layout.ld").read_text().replace("BASE", f"{board.image.begin:#x}")
+    layout = layout.replace("MIBS", str(min(48, (board.image.flash_mib or 64) - 1)))
     (tmp_path / "layout.ld").write_text(layout)
     compiler = [f"{board.target.compiler}gcc", *board.target.flags]
     headers = [library / "include", compiler_file(compiler, "-print-file-name=include")]

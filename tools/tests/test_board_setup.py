@@ -14,7 +14,9 @@ from pirn_tools.errors import UserError
 from pirn_tools.programs.sources import Apt
 
 SETUP = Path(__file__).resolve().parent.parent / "setup-boards"
-RV64 = targets.Target("rv64", "riscv", "for a test", "absent-", ("-march=rv64gc",), "riscv64")
+RV64 = targets.Target(
+    "rv64", "riscv", "for a test", "absent-", ("-march=rv64gc",), "riscv64", "riscv64"
+)
 NAME = f"picolibc_{picolibc.VERSION}.orig.tar.gz"
 
 
@@ -23,7 +25,7 @@ NAME = f"picolibc_{picolibc.VERSION}.orig.tar.gz"
     [
         (
             ["--target", "sparc"],
-            'no target "sparc" (valid: riscv, arm, aarch64, mips, all, rv64, rv32, ',
+            'no target "sparc" (valid: riscv, arm, cortex-m, aarch64, mips, all, rv64, rv32, ',
         ),
         (["--target"], "--target needs a value"),
         (["--nope"], "usage: tools/setup-boards"),
@@ -73,12 +75,14 @@ def test_targets_are_chosen_by_family_or_name() -> None:
     assert [one.name for one in targets.choose(table, ["riscv", "armv6k"])] == [
         "rv64",
         "rv32",
+        "rv32imac",
         "rv32ima",
         "armv6k",
     ]
     assert [one.name for one in targets.choose(table, ["riscv"])] == [
         "rv64",
         "rv32",
+        "rv32imac",
         "rv32ima",
     ]
     assert targets.choose(table, ["all"]) == table

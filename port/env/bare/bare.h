@@ -71,6 +71,12 @@ void bare_on_ipi(void);
 struct arch_frame;
 void bare_irq_end(uintptr_t pc, const struct arch_frame *frame);
 
+/* The same in two halves, where no thread can be left before the hardware has left the handler: is
+ * the thread to be switched away from? Then bare_irq_switch, as if the thread had called it, with
+ * interrupts disabled. */
+bool bare_irq_leaves(uintptr_t pc, const struct arch_frame *frame);
+void bare_irq_switch(void);
+
 /* The registers from which the callers of the interrupted code are found. Supplied by architectures
  * that have a chain of frames. */
 void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
@@ -108,6 +114,10 @@ void bare_say_calls(const struct thread *t, uintptr_t from, uintptr_t to, unsign
 /* Is this where a call returns to: does the instruction in front of it call? Where to; 0: to an
  * address in a register. The architecture's: bare_calls.c. */
 bool arch_call_before(uintptr_t address, uintptr_t *target);
+/* Where the instruction is that a call returns to. */
+#ifndef ARCH_CODE
+#define ARCH_CODE(address) (address)
+#endif
 
 /* Tools put the function and the line behind such lines. which: "at", or "from": a return address.
  */

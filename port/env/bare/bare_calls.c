@@ -10,11 +10,20 @@
 
 extern char bare_text_begin[], bare_text_end[], bare_library_begin[], bare_library_end[];
 extern char bare_first_stack[], bare_first_stack_top[];
-extern char bare_core_stacks[][BARE_CORE_STACK];
+extern char bare_core_stacks[][BARE_CORE_STACK], bare_trap_stacks[][BARE_TRAP_STACK];
 
 static bool is_in(uintptr_t address, const char *from, const char *to)
 {
     return address >= (uintptr_t)from && address < (uintptr_t)to;
+}
+
+/* Where the stack ends that sp is in, of the stacks that cores have; 0: in none. */
+static uintptr_t end_among(uintptr_t sp, const char *stacks, uintptr_t size)
+{
+    if (!is_in(sp, stacks, stacks + BARE_CORES * size)) {
+        return 0;
+    }
+    return (uintptr_t)stacks + ((sp - (uintptr_t)stacks) / size + 1) * size;
 }
 
 /* Where the stack ends that sp is in. */
@@ -23,10 +32,12 @@ static uintptr_t stack_end(const struct thread *t, uintptr_t sp)
     if (is_in(sp, bare_first_stack, bare_first_stack_top)) {
         return (uintptr_t)bare_first_stack_top;
     }
-    const char *stacks = bare_core_stacks[0];
-    if (is_in(sp, stacks, bare_core_stacks[BARE_CORES])) {
-        uintptr_t above = (sp - (uintptr_t)stacks) / BARE_CORE_STACK + 1;
-        return (uintptr_t)stacks + above * BARE_CORE_STACK;
+    uintptr_t end = end_among(sp, bare_core_stacks[0], BARE_CORE_STACK);
+    if (end == 0) {
+        end = end_among(sp, bare_trap_stacks[0], BARE_TRAP_STACK);
+    }
+    if (end != 0) {
+        return end;
     }
     return t != NULL ? rt_thread_stack_top(t) : 0;
 }
@@ -60,7 +71,7 @@ void bare_say_calls(const struct thread *t, uintptr_t from, uintptr_t to, unsign
         last = word;
         any |= !in_library(word);
         if (any) {
-            bare_say_place("from", word);
+            bare_say_place("from", ARCH_CODE(word));
             lines--;
         }
     }

@@ -51,8 +51,8 @@ struct bare_core bare_cores[BARE_CORES];
 
 static uint32_t timer_interrupts[BARE_CORES];
 
-/* For the report of a stack that is full. */
-static char trap_stacks[BARE_CORES][2048] ALIGNED(16);
+/* For reports of faults and of stacks that are full; on some architectures for handlers, too. */
+char bare_trap_stacks[BARE_CORES][BARE_TRAP_STACK] ALIGNED(16);
 
 /* Of the others than the first one; the start code knows it. */
 char bare_core_stacks[BARE_CORES][BARE_CORE_STACK] ALIGNED(16);
@@ -230,28 +230,21 @@ static void retry(struct port_cpu *port)
 }
 
 /* Is the interrupted thread to make room, or to see what is pending? It does so now, but for the
- * middle of a section: then soon. Not inlined: after a switch the core is another one. */
-static NOINLINE void interrupted(struct cpu *cpu, bool in_section)
+ * middle of a section: then soon. */
+static bool is_due(struct cpu *cpu, bool in_section)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
-    uint64_t switches = rt_cpu_switches(cpu);
-    bool over = port->over_at == switches;
     RT_ASSERT(arch_irq_is_off() && !rt_thread_is_idle(rt_cpu_thread(cpu)));
-    if (!over && !rt_cpu_pending(cpu)) {
-        return;
+    if (port->over_at != rt_cpu_switches(cpu) && !rt_cpu_pending(cpu)) {
+        return false;
     }
     if (in_section) {
         retry(port);
-    } else if (over) {
-        port->over_at = UINT64_MAX;
-        port->seen = switches + 1; /* who runs next begins with this tick */
-        rt_preempt();
-    } else {
-        rt_interrupted();
     }
+    return !in_section;
 }
 
-void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
+bool bare_irq_leaves(uintptr_t pc, const struct arch_frame *frame)
 {
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
@@ -261,10 +254,36 @@ void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
         rt_cpu_port(cpu)->sampled = false;
         prof_sample(pc, 1, frame);
     }
-    if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
-        interrupted(cpu, in_section);
+    if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu)) &&
+        is_due(cpu, in_section)) {
+        return true;
     }
     section_on();
+    return false;
+}
+
+/* After the switch the core is another one. */
+void bare_irq_switch(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t switches = rt_cpu_switches(cpu);
+    RT_ASSERT(bare_is_inside());
+    if (port->over_at == switches) {
+        port->over_at = UINT64_MAX;
+        port->seen = switches + 1; /* who runs next begins with this tick */
+        rt_preempt();
+    } else {
+        rt_interrupted();
+    }
+    section_on();
+}
+
+void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
+{
+    if (bare_irq_leaves(pc, frame)) {
+        bare_irq_switch();
+    }
 }
 
 /*
@@ -449,7 +468,7 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
     struct bare_core *core = &bare_cores[number];
     core->hart = hart;
     core->stack_low = stack_low;
-    core->trap_stack = (uintptr_t)&trap_stacks[number + 1];
+    core->trap_stack = (uintptr_t)&bare_trap_stacks[number + 1];
     *(volatile uint32_t *)stack_low = BARE_CANARY;
     arch_core_set(core);
     section_begin();

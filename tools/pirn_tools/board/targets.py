@@ -21,6 +21,7 @@ class Target:
     compiler: str
     flags: tuple[str, ...]
     cpu_family: str
+    arch: str
     elf: tuple[str, int] = ("EM_NONE", 0)
     only: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ def load(path: Path = TABLE) -> list[Target]:
             compiler=entry["compiler"],
             flags=tuple(entry["flags"]),
             cpu_family=entry["cpu_family"],
+            arch=entry.get("arch", entry["cpu_family"]),
             elf=(entry["elf"][0], entry["elf"][1]),
             only=tuple(entry.get("only", ())),
             programs=tuple(entry.get("programs", ())),

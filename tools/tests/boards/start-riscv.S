@@ -2,9 +2,11 @@
     .section .text.start, "ax"
     .globl  _start
 _start:
+#ifdef __riscv_flen
     li      t0, 0x6000              /* floating point on */
     csrs    mstatus, t0
     csrwi   fcsr, 0
+#endif
     .option push
     .option norelax
     la      gp, __global_pointer$
