@@ -135,7 +135,7 @@ check: setup
 # `make check` runs these beside each other, one of each row. The first row keeps the CPUs busy but
 # for its configuring and linking; tests wait. The release tests run alone, with the output of each
 # when it ends, and last: their summary ends the output. A step is a target of this file, its output
-# is shown when it ends.
+# is shown when it ends, with the CPU time (user, system) that it took.
 BUILDS := configure $(addprefix build-,$(PRESETS)) check-chip
 TESTS := lint-style check-site lint-tidy check-boards $(addprefix test-,$(filter-out release,$(PRESETS)))
 _steps: $(addprefix step-,$(BUILDS) $(TESTS))
@@ -153,7 +153,8 @@ ALONE = env -u STEPS -u MAKEFLAGS -u MFLAGS $(MAKE) --no-print-directory
 $(addprefix step-,$(BUILDS) $(TESTS)): step-%:
 	@start=$$(date +%s); \
 	if $(ALONE) $*; then \
-	    echo "make check: $* passed in $$(($$(date +%s) - start)) s"; \
+	    times > build/$*.times; \
+	    echo "make check: $* passed in $$(($$(date +%s) - start)) s, CPU time $$(tail -1 build/$*.times)"; \
 	else \
 	    echo "make check: $* failed" >&2; echo $* >> build/check.failed; exit 1; \
 	fi
