@@ -110,6 +110,8 @@ enum mutant {
     MUTANT_AFFINITY_BEGUN,   /* one that waits does not preempt a thread that has just begun */
     MUTANT_AFFINITY_UNSEEN,  /* one that is being queued does not see that its priority changes */
     MUTANT_AFFINITY_EARLY,   /* nor does the thread that changes it see that */
+    MUTANT_SENT_UNSEEN,  /* a thread that becomes urgent while it is sent to its CPU waits there */
+    MUTANT_INBOX_UNSEEN, /* one that is sent waits for a less urgent one that has just begun */
     MUTANT_AFFINITY_BLIND, /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "mutant.h"
 #include "options.h"
 #include "runq.h"
 #include "runtime.h"
@@ -122,6 +123,15 @@ struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urg
         return (struct pirn_kick){.cpu = (int)home, .preempt = true};
     }
     return (struct pirn_kick){.cpu = self != NULL && self->id == home ? PIRN_KICK_NONE : (int)home};
+}
+
+/* A write to the word to which senders post: one of them sees what the CPU runs, or is seen. */
+void classes_inbox_slow(struct cpu *self)
+{
+    if ((at_or_acq_rel(&self->pending, 0u) & RT_PENDING_POLL) && /* ORDER(runs) */
+        !MUTANT(INBOX_UNSEEN)) {
+        rt_preempt_cpu(self, self->id);
+    }
 }
 
 int classes_thread_init(struct thread *t, struct thread *creator)

@@ -106,6 +106,20 @@ ALWAYS_INLINE uint32_t classes_urgency_at(unsigned cpu)
     return at_load_rlx(&sched_running[cpu].urgency);
 }
 
+void classes_inbox_slow(struct cpu *self);
+
+/* For policies that send threads to a CPU's inbox. The CPU has chosen a thread to run; `before` is
+ * what it had said that it runs (classes_urgency_at). It looks whether a thread was sent meanwhile
+ * whose sender did not yet know: dist.c, 3. */
+ALWAYS_INLINE void classes_look_at_inbox(struct cpu *self, uint32_t before)
+{
+    uint32_t runs = classes_urgency_at(self->id);
+    if (unlikely(runs != before) && runs != URGENCY_IDLE &&
+        (before == URGENCY_IDLE || runs < before)) {
+        classes_inbox_slow(self);
+    }
+}
+
 /* For threads that any CPU may run: a thread of this urgency was queued. */
 struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency);
 
@@ -173,6 +187,11 @@ ALWAYS_INLINE uint32_t classes_urgency_at(unsigned cpu)
 {
     (void)cpu;
     return URGENCY_OTHER;
+}
+ALWAYS_INLINE void classes_look_at_inbox(struct cpu *self, uint32_t before)
+{
+    (void)self;
+    (void)before;
 }
 ALWAYS_INLINE struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency)
 {

@@ -3,10 +3,21 @@
  * dist.c - policy "dist" (the papers' NON_SMP_DS): a scheduler for each CPU, threads pinned.
  *
  * Only its CPU touches a queue, so it needs no lock. A thread that another CPU or a foreign kernel
- * thread makes ready comes through the inbox of its home. Only the home uses pinned.queued. A CPU
- * that changes a priority of another home sets `reorder`, and the home sorts its queue at its next
- * look. The flag is set after the priority and before the post, so threads that the home has pushed
- * with the old priority are still in the queue then.
+ * thread makes ready comes through the inbox of its home. Only the home uses pinned.queued.
+ *
+ * Invariants, for disciplines with classes:
+ *   1. A CPU that changes a priority of another home counts in `changes`, after the priority and
+ *      before the post, and the home sorts its queue at its next look if the count is not that of
+ *      its last one. So threads that the home has pushed with the old priority are still in the
+ *      queue then. ORDER(reorder)
+ *   2. A thread that becomes more urgent on its way to its home is not left behind there. The
+ *      sender reads `changes` before the priority, and again after it has sent the thread: if they
+ *      differ, the home is preempted. Both sides post to the home in between, by writes to one
+ *      word. So the sender sees the new count, or the home, which looks because of the change,
+ *      finds the thread in its inbox. ORDER(reorder)
+ *   3. A thread does not wait for a less urgent one that its home has just begun. The home says
+ *      what it runs, and then looks, by a write to the same word, whether a thread was sent
+ *      meanwhile. A sender posts, and then looks at what the home has said. ORDER(runs)
  */
 #include "affinity.h"
 #include "capacities.h"
@@ -20,7 +31,8 @@
 
 static struct {
     struct runq q ALIGNED(RT_CACHELINE); /* (O) */
-    _Atomic(uint32_t) reorder;           /* (A) */
+    uint32_t sorted;                     /* (O) `changes` when the queue was sorted */
+    _Atomic(uint32_t) changes;           /* (A) */
 } dist[RT_MAX_CPUS];
 
 static int dist_init(unsigned ncpu)
@@ -28,7 +40,8 @@ static int dist_init(unsigned ncpu)
     int error = classes_init(ncpu);
     for (unsigned i = 0; i < ncpu && error == 0; i++) {
         ready_init(&dist[i].q, i);
-        at_init(&dist[i].reorder, 0u);
+        dist[i].sorted = 0;
+        at_init(&dist[i].changes, 0u);
     }
     return error != 0 ? error : place_init(ncpu);
 }
@@ -46,22 +59,31 @@ static void dist_push_owner(struct cpu *self, struct thread *t, enum pirn_why wh
     ready_push_locked(q, t, why);
 }
 
+/* t belongs to another CPU than the caller's. Once it is sent it may run, and end. */
+static NOINLINE struct pirn_kick dist_send(struct cpu *self, struct thread *t, unsigned home)
+{
+    uint32_t changes = at_load_acq(&dist[home].changes); /* ORDER(reorder) */
+    uint32_t urgency = ready_urgency(&dist[home].q, t);
+    inbox_push(rt.cpus[home], t);
+    struct pirn_kick kick = classes_kick_home(self, home, urgency); /* ORDER(runs) */
+    if (unlikely(at_load_rlx(&dist[home].changes) != changes) && !MUTANT(SENT_UNSEEN)) {
+        kick.preempt = true;
+    }
+    return kick;
+}
+
 static struct pirn_kick dist_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pinned *p = pinned_of(t);
     unsigned home = p->home;
-    uint32_t urgency = ready_urgency(&dist[home].q, t);
-    if (likely(self != NULL && self->id == home)) {
-        dist_push_owner(self, t, why);
-    } else {
+    if (unlikely(self == NULL || self->id != home)) {
         p->why = (uint8_t)why;
-        inbox_push(rt.cpus[home], t);
+        return dist_send(self, t, home);
     }
-    if (unlikely(urgency > URGENCY_OTHER)) {
-        return classes_kick_home(self, home, urgency);
-    }
-    bool here = self != NULL && self->id == home;
-    return (struct pirn_kick){.cpu = here ? PIRN_KICK_NONE : (int)home};
+    uint32_t urgency = ready_urgency(&dist[home].q, t);
+    dist_push_owner(self, t, why);
+    return unlikely(urgency > URGENCY_OTHER) ? classes_kick_home(self, home, urgency)
+                                             : (struct pirn_kick){.cpu = PIRN_KICK_NONE};
 }
 
 static void dist_poll(struct cpu *self)
@@ -74,16 +96,20 @@ static void dist_poll(struct cpu *self)
         t = next;
     }
     struct classq *classes = RUNQ_CLASSES(&dist[self->id].q);
-    if (classes != NULL && at_xchg_acq(&dist[self->id].reorder, 0u) != 0) { /* ORDER(reorder) */
+    uint32_t changes = at_load_acq(&dist[self->id].changes); /* ORDER(reorder) */
+    if (classes != NULL && changes != dist[self->id].sorted) {
+        dist[self->id].sorted = changes;
         classq_reorder(classes);
     }
 }
 
 static struct thread *dist_pick(struct cpu *self)
 {
+    uint32_t before = classes_urgency_at(self->id);
     struct thread *t = ready_pop_locked(self, &dist[self->id].q);
     if (t != NULL) {
         pinned_of(t)->queued = 0;
+        classes_look_at_inbox(self, before);
     }
     if (unlikely(place_measuring)) {
         place_account(t);
@@ -115,16 +141,20 @@ static bool dist_remove(struct cpu *self, struct thread *t)
     if (self == NULL || p->home != self->id || !p->queued || place_measuring) {
         return false;
     }
+    uint32_t before = classes_urgency_at(self->id);
     if (!ready_remove_locked(self, &dist[self->id].q, t)) {
         return false;
     }
     p->queued = 0;
+    classes_look_at_inbox(self, before);
     return true;
 }
 
 static struct thread *dist_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
+    uint32_t before = classes_urgency_at(self->id);
     struct thread *next = ready_preempt_locked(self, &dist[self->id].q, running, why);
+    classes_look_at_inbox(self, before);
     if (next != NULL) {
         pinned_of(next)->queued = 0;
     }
@@ -138,12 +168,10 @@ static void dist_requeue(struct thread *t)
 {
     struct cpu *self = port_cpu_self();
     unsigned home = pinned_of(t)->home;
-    if (self != NULL && self->id == home) {
-        if (pinned_of(t)->queued) {
-            classq_requeue(RUNQ_CLASSES(&dist[home].q), t);
-        }
+    if (self != NULL && self->id == home && pinned_of(t)->queued) {
+        classq_requeue(RUNQ_CLASSES(&dist[home].q), t);
     } else {
-        at_store_rel(&dist[home].reorder, 1u); /* ORDER(reorder) */
+        at_add_acq_rel(&dist[home].changes, 1u); /* ORDER(reorder) */
         rt_post(rt.cpus[home], RT_PENDING_POLL);
     }
     rt_preempt_cpu(self, home);
@@ -167,7 +195,9 @@ static bool dist_direct(struct cpu *self, struct thread *t)
         !ready_may_run_locked(&dist[self->id].q, t)) {
         return false;
     }
+    uint32_t before = classes_urgency_at(self->id);
     ready_run_locked(self, &dist[self->id].q, t);
+    classes_look_at_inbox(self, before);
     return true;
 }
 
@@ -179,7 +209,9 @@ static bool dist_run(struct cpu *self, struct thread *t)
     if (!ready_may_lead_locked(q, t)) {
         return false;
     }
+    uint32_t before = classes_urgency_at(self->id);
     ready_run_locked(self, q, t);
+    classes_look_at_inbox(self, before);
     if (unlikely(place_measuring)) {
         place_account(t);
     }

@@ -21,7 +21,9 @@
  *
  * With classes a CPU gives away its most urgent ready thread. A real-time thread that cannot run
  * here, but could on the CPU that runs the least urgent thread, is sent there. A change of priority
- * asks every CPU to sort its queue (`reorder`), because the thread may be on its way between two.
+ * counts in request_changes and asks every CPU to sort its queue, because the thread may be on its
+ * way between two. That a thread which is sent is not left behind if it becomes more urgent on its
+ * way, or if its new CPU has just begun a less urgent one, follows as in dist.c (2, 3).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,11 +44,12 @@ struct request_cpu {
     struct runq q ALIGNED(RT_CACHELINE);              /* (O) */
     struct mailbox *box;                              /* (C) by sender */
     _Atomic(uint32_t) promised ALIGNED(RT_CACHELINE); /* (A) see invariant 4 */
-    _Atomic(uint32_t) reorder;                        /* (A) */
+    uint32_t sorted;                                  /* (O) changes when the queue was sorted */
     _Atomic(uint8_t) asked[RT_MAX_CPUS];              /* by victim; written by the owner */
 };
 
 static struct request_cpu request_cpus[RT_MAX_CPUS];
+static _Atomic(uint32_t) request_changes; /* (A) of priorities */
 
 struct requested {
     struct list rq;
@@ -64,6 +67,7 @@ static int request_init(unsigned ncpu)
     if (classes_init(ncpu) != 0) {
         return -ENOMEM;
     }
+    at_init(&request_changes, 0u);
     for (unsigned i = 0; i < ncpu; i++) {
         struct request_cpu *rc = &request_cpus[i];
         *rc = (struct request_cpu){.box = port_table_alloc(ncpu * sizeof(struct mailbox))};
@@ -72,7 +76,6 @@ static int request_init(unsigned ncpu)
         }
         ready_init(&rc->q, i);
         at_init(&rc->promised, 0u);
-        at_init(&rc->reorder, 0u);
         for (unsigned k = 0; k < ncpu; k++) {
             mailbox_init(&rc->box[k]);
             at_init(&rc->asked[k], (uint8_t)0);
@@ -98,33 +101,57 @@ static void request_push_owner(struct cpu *self, struct thread *t, enum pirn_why
     ready_push_locked(&request_cpus[self->id].q, t, why);
 }
 
+/* t goes to the CPU of that kick. `changes` was read before its urgency. Once it is sent it may
+ * run, and end. */
+static struct pirn_kick request_send(struct thread *t, struct pirn_kick kick, uint32_t changes)
+{
+    inbox_push(rt.cpus[kick.cpu], t);
+    if (unlikely(at_load_rlx(&request_changes) != changes) &&
+        !MUTANT(SENT_UNSEEN)) { /* ORDER(reorder) */
+        kick.preempt = true;
+    }
+    return kick;
+}
+
 /* A real-time thread: it preempts here, or goes to a CPU where it can run. */
 static COLD struct pirn_kick request_enqueue_urgent(struct cpu *self, struct thread *t,
-                                                    enum pirn_why why, uint32_t urgency)
+                                                    enum pirn_why why)
 {
-    struct pirn_kick kick = classes_kick_lowest(self, urgency);
+    uint32_t changes = at_load_acq(&request_changes); /* ORDER(reorder) */
+    struct pirn_kick kick = classes_kick_lowest(self, ready_urgency(&request_cpus[self->id].q, t));
     if (kick.preempt && kick.cpu != (int)self->id) {
-        inbox_push(rt.cpus[kick.cpu], t);
-        return kick;
+        return request_send(t, kick, changes);
     }
     request_push_owner(self, t, why);
     return kick;
 }
 
+/* By a kernel thread that is no CPU. */
+static COLD struct pirn_kick request_enqueue_foreign(struct thread *t)
+{
+    struct cpu *to = t->cpu != NULL ? t->cpu : rt.cpus[0];
+    uint32_t changes = at_load_acq(&request_changes); /* ORDER(reorder) */
+    uint32_t urgency = ready_urgency(&request_cpus[to->id].q, t);
+    struct pirn_kick kick = classes_kick_lowest(NULL, urgency);
+    if (!kick.preempt) {
+        kick = (struct pirn_kick){.cpu = (int)to->id};
+    }
+    kick = request_send(t, kick, changes);
+    if (urgency > URGENCY_OTHER && !kick.preempt) {
+        kick.preempt = classes_kick_home(NULL, (unsigned)kick.cpu, urgency).preempt;
+    }
+    return kick; /* ORDER(runs) */
+}
+
 static struct pirn_kick request_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(self == NULL)) {
-        struct cpu *to = t->cpu != NULL ? t->cpu : rt.cpus[0];
-        struct pirn_kick kick =
-            classes_kick_lowest(NULL, ready_urgency(&request_cpus[to->id].q, t));
-        to = kick.preempt ? rt.cpus[kick.cpu] : to;
-        inbox_push(to, t);
-        return (struct pirn_kick){.cpu = (int)to->id, .preempt = kick.preempt};
+        return request_enqueue_foreign(t);
     }
     struct request_cpu *rc = &request_cpus[self->id];
     uint32_t urgency = ready_urgency(&rc->q, t);
     if (unlikely(urgency > URGENCY_OTHER)) {
-        return request_enqueue_urgent(self, t, why, urgency);
+        return request_enqueue_urgent(self, t, why);
     }
     request_push_owner(self, t, why);
     return (struct pirn_kick){.cpu =
@@ -133,9 +160,11 @@ static struct pirn_kick request_enqueue(struct cpu *self, struct thread *t, enum
 
 static struct thread *request_pick(struct cpu *self)
 {
+    uint32_t before = classes_urgency_at(self->id);
     struct thread *t = ready_pop_locked(self, &request_cpus[self->id].q);
     if (t != NULL) {
         at_store_rlx(queued_in(t), (struct cpu *)NULL);
+        classes_look_at_inbox(self, before);
     }
     return t;
 }
@@ -199,7 +228,9 @@ static void request_poll(struct cpu *self)
         t = next;
     }
     struct request_cpu *rc = &request_cpus[self->id];
-    if (RUNQ_CLASSES(&rc->q) != NULL && at_xchg_acq(&rc->reorder, 0u) != 0) { /* ORDER(reorder) */
+    uint32_t changes = at_load_acq(&request_changes); /* ORDER(reorder) */
+    if (RUNQ_CLASSES(&rc->q) != NULL && changes != rc->sorted) {
+        rc->sorted = changes;
         classq_reorder(RUNQ_CLASSES(&rc->q));
     }
     for (unsigned from = 0; from < rt.ncpu; from++) {
@@ -295,16 +326,20 @@ static bool request_remove(struct cpu *self, struct thread *t)
     if (self == NULL || at_load_rlx(queued_in(t)) != self) {
         return false;
     }
+    uint32_t before = classes_urgency_at(self->id);
     if (!ready_remove_locked(self, &request_cpus[self->id].q, t)) {
         return false;
     }
     at_store_rlx(queued_in(t), (struct cpu *)NULL);
+    classes_look_at_inbox(self, before);
     return true;
 }
 
 static struct thread *request_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
+    uint32_t before = classes_urgency_at(self->id);
     struct thread *next = ready_preempt_locked(self, &request_cpus[self->id].q, running, why);
+    classes_look_at_inbox(self, before);
     if (next != NULL) {
         at_store_rlx(queued_in(next), (struct cpu *)NULL);
     }
@@ -314,8 +349,8 @@ static struct thread *request_preempt(struct cpu *self, struct thread *running, 
 static void request_requeue(struct thread *t)
 {
     (void)t;
+    at_add_acq_rel(&request_changes, 1u); /* ORDER(reorder) */
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        at_store_rel(&request_cpus[i].reorder, 1u); /* ORDER(reorder) */
         rt_post(rt.cpus[i], RT_PENDING_POLL | RT_PENDING_RESCHED);
     }
 }
@@ -326,7 +361,9 @@ static bool request_direct(struct cpu *self, struct thread *t)
     if (!ready_may_run_locked(q, t)) {
         return false;
     }
+    uint32_t before = classes_urgency_at(self->id);
     ready_run_locked(self, q, t);
+    classes_look_at_inbox(self, before);
     return true;
 }
 

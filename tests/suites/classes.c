@@ -446,62 +446,6 @@ static void test_ready_thread_runs_when_foreign_thread_makes_it_urgent(void *unu
     }
 }
 
-struct raised {
-    pirn_thread_t t;
-    pirn_sem_t go;
-    int raised, ended;
-};
-
-static void *tells_when_woken(void *arg)
-{
-    struct raised *x = arg;
-    pirn_sem_wait(&x->go);
-    TEST_SET(&x->raised, 1);
-    return NULL;
-}
-
-static void foreign_wakes(void *arg)
-{
-    struct raised *x = arg;
-    pirn_sem_post(&x->go);
-    TEST_ADD(&x->ended, 1);
-}
-
-static void foreign_raises(void *arg)
-{
-    struct raised *x = arg;
-    static const pirn_sched_t urgent = {PIRN_CLASS_FIFO, 5, 0};
-    CHECK(pirn_set_sched(x->t, &urgent) == 0);
-    TEST_ADD(&x->ended, 1);
-}
-
-/* One CPU, which main does not give up unless it must. Whichever acts second, the waker or the
- * thread that raises the priority, must make it run. "dist" and "request" do not yet: STATUS. */
-static void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused)
-{
-    (void)unused;
-    struct raised x = {.raised = 0};
-    pirn_barrier_t alone;
-    const char *sched = test_sched();
-    if (!classes_one_cpu() || strncmp(sched, "dist", 4) == 0 || strncmp(sched, "request", 7) == 0) {
-        return;
-    }
-    CHECK(pirn_barrier_init(&alone, 1) == 0);
-    pirn_sem_init(&x.go, 0);
-    x.t = classes_spawn(PIRN_CLASS_OTHER, 0, 0, tells_when_woken, &x);
-    pirn_yield();
-    test_foreign(foreign_raises, &x);
-    test_foreign(foreign_wakes, &x);
-    while (TEST_GET(&x.raised) == 0) {
-        test_pause();
-        pirn_barrier_wait(&alone);
-    }
-    while (TEST_GET(&x.ended) != 2) {
-        pirn_sleep(20);
-    }
-    CHECK(pirn_join(x.t, NULL) == 0);
-}
-
 static void *tells_its_class(void *out)
 {
     pirn_get_sched(pirn_self(), out);
@@ -560,27 +504,30 @@ static void test_discipline_has_classes(void *unused)
     CHECK(has_classes());
 }
 
-static const struct test tests[] = {TEST(discipline_has_classes),
-                                    TEST(threads_run_by_priority_when_all_are_ready),
-                                    TEST(threads_change_places_when_priorities_change),
-                                    TEST(yield_goes_to_the_tail_of_its_level),
-                                    TEST(preempted_thread_goes_to_the_head_of_its_level),
-                                    TEST(woken_thread_runs_at_once_when_it_is_more_urgent),
-                                    TEST(woken_thread_goes_to_the_tail_of_its_level),
-                                    TEST(caller_that_sets_its_class_lets_its_equals_run),
-                                    TEST(urgent_thread_does_not_wait_for_one_that_has_just_begun),
-                                    TEST(lowest_running_thread_makes_room_for_a_more_urgent_one),
-                                    TEST(ready_thread_runs_when_foreign_thread_makes_it_urgent),
-                                    TEST(woken_thread_runs_when_it_becomes_urgent_meanwhile),
-                                    TEST(class_is_inherited_and_refused_when_it_is_wrong),
+static const struct test tests[] = {
+    TEST(discipline_has_classes),
+    TEST(threads_run_by_priority_when_all_are_ready),
+    TEST(threads_change_places_when_priorities_change),
+    TEST(yield_goes_to_the_tail_of_its_level),
+    TEST(preempted_thread_goes_to_the_head_of_its_level),
+    TEST(woken_thread_runs_at_once_when_it_is_more_urgent),
+    TEST(woken_thread_goes_to_the_tail_of_its_level),
+    TEST(caller_that_sets_its_class_lets_its_equals_run),
+    TEST(urgent_thread_does_not_wait_for_one_that_has_just_begun),
+    TEST(lowest_running_thread_makes_room_for_a_more_urgent_one),
+    TEST(ready_thread_runs_when_foreign_thread_makes_it_urgent),
+    TEST(woken_thread_runs_when_it_becomes_urgent_meanwhile),
+    TEST(woken_thread_runs_when_its_cpu_makes_it_urgent_meanwhile),
+    TEST(urgent_thread_does_not_wait_for_main_that_has_just_gone_on),
+    TEST(class_is_inherited_and_refused_when_it_is_wrong),
 #ifdef PIRN_SIM
-                                    TEST(other_threads_share_by_weight),
-                                    TEST(late_thread_starts_at_its_creators_time),
-                                    TEST(sleeper_has_bounded_credit),
-                                    TEST(rr_rotates_at_each_slice_and_fifo_does_not),
-                                    TEST(woken_threads_are_before_those_who_compute),
-                                    TEST(holder_runs_before_others_when_it_inherits),
+    TEST(other_threads_share_by_weight),
+    TEST(late_thread_starts_at_its_creators_time),
+    TEST(sleeper_has_bounded_credit),
+    TEST(rr_rotates_at_each_slice_and_fifo_does_not),
+    TEST(woken_threads_are_before_those_who_compute),
+    TEST(holder_runs_before_others_when_it_inherits),
 #endif
-                                    {0}};
+    {0}};
 
 const struct suite suite_classes = {"classes", tests, scheds, true};

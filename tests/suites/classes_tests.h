@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes_tests.h - the part that the files of suite classes share: classes.c, classes_ticks.c.
+ * classes_tests.h - the part that the files of suite classes share: classes.c, classes_sent.c,
+ * classes_ticks.c.
  */
 #ifndef PIRN_TESTS_CLASSES_TESTS_H
 #define PIRN_TESTS_CLASSES_TESTS_H
@@ -27,6 +28,11 @@ pirn_thread_t classes_spawn(enum pirn_class class, unsigned priority, unsigned w
 void classes_gate_close(void); /* no thread below the top runs from here on */
 void classes_gate_open(void);
 void classes_end(pirn_thread_t *t, int n); /* join them; main is as before */
+
+/* classes_sent.c */
+void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused);
+void test_woken_thread_runs_when_its_cpu_makes_it_urgent_meanwhile(void *unused);
+void test_urgent_thread_does_not_wait_for_main_that_has_just_gone_on(void *unused);
 
 /* classes_ticks.c, simulator */
 void test_other_threads_share_by_weight(void *unused);
