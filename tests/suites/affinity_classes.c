@@ -518,6 +518,7 @@ static const struct test tests[] = {
     TEST(consumer_makes_room_when_its_priority_falls_as_it_begins),
     TEST(consumer_runs_when_it_becomes_urgent_meanwhile),
     TEST(consumer_does_not_wait_for_a_thread_that_has_just_begun),
+    TEST(preceded_consumer_goes_to_another_producers_cpu),
     TEST(woken_thread_runs_when_it_becomes_urgent_meanwhile),
     TEST(woken_thread_runs_when_its_cpu_makes_it_urgent_meanwhile),
     TEST(urgent_thread_does_not_wait_for_main_that_has_just_gone_on),

@@ -34,6 +34,9 @@ void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused);
 void test_woken_thread_runs_when_its_cpu_makes_it_urgent_meanwhile(void *unused);
 void test_urgent_thread_does_not_wait_for_main_that_has_just_gone_on(void *unused);
 
+/* affinity_pushes.c */
+void test_preceded_consumer_goes_to_another_producers_cpu(void *unused);
+
 /* classes_ticks.c, simulator */
 void test_other_threads_share_by_weight(void *unused);
 void test_late_thread_starts_at_its_creators_time(void *unused);

@@ -366,6 +366,61 @@ static void test_late_thread_is_not_overtaken(void)
            "it runs when it fits, and the small one beside it");
 }
 
+#ifdef PIRN_SIM
+/* Three tasks on two CPUs, and which run from each moment on, worked out by hand: bit i is task i.
+ * At 5 the third is late, and does not fit beside the second: nothing runs beside that. At 6 it
+ * does, and the first fits beside it. At 8 the second is late, and goes before the third; at 10 the
+ * third goes first, whose job has the same deadline and has waited for longer; at 12 the second and
+ * the first are late. A time here is 1,000 ns. */
+static const struct {
+    unsigned period, cost, working_set;
+} due[] = {{2, 1, 1}, {2, 2, 2}, {5, 2, 3}};
+enum { DUE = 3, DUE_UNTIL = 14 };
+static const unsigned due_expected[DUE_UNTIL] = {0x3, 0x2, 0x3, 0x2, 0x3, 0x2, 0x5,
+                                                 0x4, 0x3, 0x2, 0x4, 0x4, 0x3, 0x3};
+
+/* The next job of task i, if one was released and none is under way. */
+static void job_begins(struct thread *t, unsigned i, unsigned *released, unsigned *begun,
+                       unsigned *left)
+{
+    if (*left != 0 || *begun == *released) {
+        return;
+    }
+    struct demand *d = demand_of(t);
+    d->values.period_ns = 1000 * due[i].period;
+    d->release = 1000 * due[i].period * (*begun)++;
+    *left = due[i].cost;
+    wakes(t);
+}
+
+static void test_late_jobs_are_scheduled_as_by_hand(void)
+{
+    begin(&sched_gate, "order", "edf", 2, "a schedule with late jobs");
+    struct thread *t[TASKS] = {NULL};
+    unsigned left[TASKS] = {0}, released[DUE] = {0}, begun[DUE] = {0};
+    uint64_t before = sim.now;
+    for (unsigned i = 0; i < DUE; i++) {
+        t[i] = fresh(0, due[i].working_set, 0);
+    }
+    for (unsigned now = 0; now < DUE_UNTIL; now++) {
+        char text[64];
+        sim.now = 1000 * now + 1; /* past the deadlines of this moment */
+        unsigned ended = time_passes(t, left);
+        for (unsigned i = 0; i < DUE; i++) {
+            released[i] += now % due[i].period == 0;
+            job_begins(t[i], i, &released[i], &begun[i], &left[i]);
+        }
+        unsigned runs = cpus_look(t, ended);
+        snprintf(text, sizeof(text), "at time %u: 0x%x runs, not 0x%x", now, runs,
+                 due_expected[now]);
+        expect(runs == due_expected[now], text);
+    }
+    sim.now = before;
+}
+#else
+static void test_late_jobs_are_scheduled_as_by_hand(void) {} /* needs a clock that stands still */
+#endif
+
 /* ---- groups ---- */
 
 static void test_groups_differ(void)
@@ -489,6 +544,7 @@ int main(int argc, char **argv)
     test_smallest_is_promoted();
     test_late_threads_go_first();
     test_late_thread_is_not_overtaken();
+    test_late_jobs_are_scheduled_as_by_hand();
     test_groups_differ();
     test_group_follows_itself();
     test_group_that_fits_goes_first();
