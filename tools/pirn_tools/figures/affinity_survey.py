@@ -104,10 +104,10 @@ class Survey:
     misses: Sequence[tuple[int, int]] = ()  # of each seed: measuring, with an open gate
 
 
-def run(path: Path) -> subprocess.CompletedProcess[str]:
+def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            [str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
+            [str(path), *arguments], capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise UserError(f"{path.name} hangs ({SECONDS} s)") from None

@@ -14,7 +14,7 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
-SETS = ("shmac", *CHIP, "affinity", "pipelines", "library-waits", "starvation")
+SETS = ("shmac", *CHIP, "affinity", "pipelines", "cache-aware", "library-waits", "starvation")
 PAGE = "figures.md"
 
 
@@ -96,6 +96,9 @@ def reproduce(
     pipelines: programs that work in stages, and pipelines on a modelled machine of 64 cores, with
     affinity that is learned and without. Takes 5 minutes.
 
+    cache-aware: policies that know what threads demand of a cache, on the model of caches, beside
+    what a thesis says of them. Takes 2 minutes.
+
     library-waits: threads that wait in stdio, in futexes of C++ and OpenMP, in the resolver, with
     Pirn's library and with the C library's threads. Takes 5 minutes.
 
@@ -140,13 +143,14 @@ def chip(
 
 
 def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity, library_waits, pipelines, starvation
+    from pirn_tools.figures import affinity, cache_aware, library_waits, pipelines, starvation
 
     root = paths.project()
     folder = output or root / "results" / "figures"
     made = {
         "affinity": affinity,
         "pipelines": pipelines,
+        "cache-aware": cache_aware,
         "library-waits": library_waits,
         "starvation": starvation,
     }
