@@ -70,7 +70,8 @@ void rt_thread_signal(struct thread *t)
     rt_enter(&irq);
     uint32_t word = at_load_rlx(&t->cancel), next;
     do {
-        next = word | CANCEL_SIGNALLED | (word & CANCEL_CALL ? (uint32_t)CANCEL_NOTIFIED : 0);
+        next = (word & ~(uint32_t)CANCEL_TOLD) | CANCEL_SIGNALLED;
+        next |= word & CANCEL_CALL ? (uint32_t)CANCEL_NOTIFIED : 0;
     } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
     if (next & CANCEL_NOTIFIED) {
         if (!(word & CANCEL_NOTIFIED)) {
@@ -126,7 +127,8 @@ enum rt_notice rt_cancel_notice(bool at_call)
     if (!at_call && (at_load_rlx(&self->cancel) & both) == both) {
         return RT_NOTICE_LATER;
     }
-    uint32_t word = rt_cancel_set(self, 0, CANCEL_NOTIFIED);
+    uint32_t told = at_load_rlx(&self->cancel) & CANCEL_SIGNALLED ? (uint32_t)CANCEL_TOLD : 0;
+    uint32_t word = rt_cancel_set(self, told, CANCEL_NOTIFIED);
     return cancel_is_due(word)       ? RT_NOTICE_STOP
            : word & CANCEL_SIGNALLED ? RT_NOTICE_SIGNAL
                                      : RT_NOTICE_NONE;

@@ -5,12 +5,13 @@
  * wait or its system call, or interrupts it.
  *
  * The state is one word, thread->cancel; docs/internals/interruption.md lists its bits. Its own
- * thread sets and clears DISABLED, ASYNC and CALL, sets ENDING, sets SIGNALLED for signals that it
- * sends itself or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once, or
- * SIGNALLED, and NOTIFIED with either. Each change is a read-modify-write, so each side knows what
- * the other did before. There are two exceptions, which are stores: ENDING of a thread that returns
- * (5), and that of the only thread in the child of a fork. A request is due if REQUESTED is set and
- * neither DISABLED nor ENDING is. The argument, by the state of the thread when REQUESTED is set:
+ * thread sets and clears DISABLED, ASYNC, CALL and TOLD, sets ENDING, sets SIGNALLED for signals
+ * that it sends itself or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once,
+ * or SIGNALLED, and NOTIFIED with either, and clear TOLD with SIGNALLED. Each change is a
+ * read-modify-write, so each side knows what the other did before. There are two exceptions, which
+ * are stores: ENDING of a thread that returns (5), and that of the only thread in the child of a
+ * fork. A request is due if REQUESTED is set and neither DISABLED nor ENDING is. The argument, by
+ * the state of the thread when REQUESTED is set:
  *   1. It runs. It will look at its next cancellation point, before anything else.
  *   2. It is about to wait at a cancellation point, and has looked. It looks again when its wait
  *      can be ended from outside:
@@ -41,7 +42,8 @@
  * cancellation points, with -EINTR (PARK_INTERRUPTIBLE): the object's function runs the handlers
  * (rt_signals_act) and waits again, or returns -EINTR if POSIX allows it. A thread that is ready
  * but not running is not notified. The sender tries again until the signal has been taken
- * (signals/posix_signal.h), so nothing depends on a single attempt.
+ * (signals/posix_signal.h), so nothing depends on a single attempt. TOLD says that an interruption
+ * has come: the layer above need not interrupt the thread for further signals.
  *
  * The canceller holds the thread's join lock from before it sets REQUESTED until it is done. The
  * thread may act at once, but cannot end before the lock is free, so its memory remains valid.
@@ -77,8 +79,8 @@ void rt_thread_cancel(struct thread *t);
 /* Change the caller's word. Returns the word before. */
 uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear);
 
-/* There are signals for t: make it notice soon. t exists until the call returns, and is no foreign
- * thread. Any context in which the runtime may be entered. */
+/* There are signals for t: make it notice soon, TOLD or not. t exists until the call returns, and
+ * is no foreign thread. Any context in which the runtime may be entered. */
 void rt_thread_signal(struct thread *t);
 
 /* Around a system call that a request or a signal may interrupt; a user thread calls them between

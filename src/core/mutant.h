@@ -85,6 +85,7 @@ enum mutant {
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
     MUTANT_SIGNAL_EARLY,  /* handlers run between the lending of a mask and the wait under it */
     MUTANT_SIGNAL_ONCE,   /* a thread that has not noticed a signal is not notified again */
+    MUTANT_SIGNAL_STORM,  /* each signal interrupts a thread that has been interrupted before */
     MUTANT_SIGNAL_CLEARS, /* a thread forgets the signals of the process when it has taken its own */
     MUTANT_SIGNAL_BURIED,   /* signals for which an ending thread was notified are lost */
     MUTANT_SIGNAL_UNLISTED, /* a signal may come between looking and waiting for it */

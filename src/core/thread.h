@@ -67,6 +67,7 @@ enum cancel_bits {
     CANCEL_CALL = 1 << 4,      /* in a system call that a request must interrupt */
     CANCEL_NOTIFIED = 1 << 5,  /* the interruption is on its way */
     CANCEL_SIGNALLED = 1 << 6, /* there may be signals for it: the layer above knows */
+    CANCEL_TOLD = 1 << 7,      /* with SIGNALLED: it has been interrupted for them */
 };
 
 /* Why a thread waits; shown in dumps and traces. */

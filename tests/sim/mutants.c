@@ -135,6 +135,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_PROF_PLAIN] = "prof-plain",
     [MUTANT_SIGNAL_EARLY] = "signal-early",
     [MUTANT_SIGNAL_ONCE] = "signal-once",
+    [MUTANT_SIGNAL_STORM] = "signal-storm",
     [MUTANT_SIGNAL_CLEARS] = "signal-clears",
     [MUTANT_SIGNAL_BURIED] = "signal-buried",
     [MUTANT_SIGNAL_UNLISTED] = "signal-unlisted",

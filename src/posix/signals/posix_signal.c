@@ -235,6 +235,7 @@ static bool take_locked(struct thread *self, struct taken *taken)
 {
     struct posix_signals *s = self->signals;
     uint64_t mask = at_load_rlx(&self->sigmask);
+    rt_cancel_set(self, 0, CANCEL_TOLD);
     if (!(s != NULL && pending_take_locked(&s->pending, ~mask, &taken->info)) &&
         (MUTANT(SIGNAL_CLEARS) || !pending_take_locked(&signals.process, ~mask, &taken->info))) {
         rt_cancel_set(self, 0, CANCEL_SIGNALLED);
@@ -354,6 +355,7 @@ static bool take(void *context)
         }
         fails |= signal_is_caught(&taken.action) && !(taken.action.sa_flags & SA_RESTART);
         run_taken(self, &taken, context);
+        rt_cancel_set(self, CANCEL_TOLD, 0); /* it looks next */
     }
     return fails;
 }

@@ -33,6 +33,11 @@
  *      asks for them: posix_interrupted, posix_mask_back. Until then its bit stays set, so that no
  *      wait of the call begins. If a handler ran before the wait, unnoticed, the thread would wait
  *      for a signal that it has already had.
+ *   7. CANCEL_TOLD is set, beside SIGNALLED, once the thread has been interrupted for its signals,
+ *      wherever that was, and cleared when it looks for them under the lock. Meanwhile senders do
+ *      not interrupt it again: it could not look sooner, and signals that come faster than they are
+ *      handled would keep it from getting to that. If it has been interrupted where no handler may
+ *      run, and does not look, the receiver interrupts it again, by 3.
  *
  * Lock: signals.lock (RANK_SIGNAL, before all others, because threads are made ready under it). No
  * handler runs under it, because none runs inside the runtime.

@@ -290,7 +290,7 @@ void posix_signals_forked(void)
     uint64_t mask = at_load_rlx(&rt_survivor->sigmask);
     struct posix_signals *s = rt_survivor->signals;
     at_store_rlx(&rt_survivor->cancel,
-                 at_load_rlx(&rt_survivor->cancel) & ~(uint32_t)CANCEL_SIGNALLED);
+                 at_load_rlx(&rt_survivor->cancel) & ~(uint32_t)(CANCEL_SIGNALLED | CANCEL_TOLD));
     if (s != NULL) {
         s->pending = MUTANT(FORK_PENDING) ? s->pending : (struct posix_pending){0};
         s->notified = false;

@@ -176,6 +176,13 @@ void posix_signals_end(struct thread *self)
     signals_unlock(irq);
 }
 
+/* posix_signal.h, 7. */
+static bool is_told(const struct thread *t)
+{
+    const uint32_t both = CANCEL_SIGNALLED | CANCEL_TOLD;
+    return (at_load_rlx(&t->cancel) & both) == both && !MUTANT(SIGNAL_STORM);
+}
+
 /* The caller needs no message: it notices when it leaves the runtime. */
 void signals_tell_locked(struct thread *t)
 {
@@ -185,7 +192,9 @@ void signals_tell_locked(struct thread *t)
         rt_cancel_set(t, CANCEL_SIGNALLED, 0);
         return;
     }
-    rt_thread_signal(t);
+    if (!is_told(t)) {
+        rt_thread_signal(t);
+    }
     signals.notified_more = true;
     if (s != NULL && !s->notified && !MUTANT(SIGNAL_ONCE)) {
         s->notified = true;

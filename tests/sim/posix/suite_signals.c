@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { THREADS = 3, SENDS = 3 };
+enum { THREADS = 3, SENDS = 3, STORM = 100, STORM_MORE = 4 };
 
 static struct {
     pthread_t thread[THREADS];
@@ -106,6 +106,39 @@ static void test_a_thread_takes_what_is_sent_to_it(void *unused)
         CHECK(TEST_GET(&g.all) == n);
     }
     threads_end();
+}
+
+/* In the library, where handlers do not run, and in its own code. */
+static void *computes(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    while (!TEST_GET(&g.over)) {
+        for (unsigned i = test_random(100); i > 0; i--) {
+            sim_point(90, 0);
+        }
+        sim_pause();
+        pirn_posix_sched_yield();
+    }
+    return arg;
+}
+
+/* A thread that has been interrupted for its signals, and has not taken them yet, is interrupted
+ * for no further ones, unless the receiver does it: else it would get nowhere. */
+static void test_a_storm_of_signals_interrupts_seldom(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, 0);
+    pthread_t t = begin_thread(computes, NULL);
+    wait_for(&g.ready, 1);
+    for (unsigned i = 0; i < STORM; i++) {
+        OK(pirn_pthread_kill(t, SIGUSR1));
+    }
+    TEST_SET(&g.over, 1);
+    end_thread(t);
+    unsigned handled = (unsigned)TEST_GET(&g.all);
+    CHECK(handled >= 1 && handled <= STORM);
+    CHECK(sim_others_sent() <= sim_receiver_asked() + 2 * handled + STORM_MORE);
 }
 
 /* It waits for nothing that a signal ends. */
@@ -510,6 +543,7 @@ static const struct test tests[] = {
     {"a_thread_takes_what_is_sent_to_it", test_a_thread_takes_what_is_sent_to_it, 0},
     {"a_thread_that_does_not_wait_is_notified_again",
      test_a_thread_that_does_not_wait_is_notified_again, 0},
+    {"a_storm_of_signals_interrupts_seldom", test_a_storm_of_signals_interrupts_seldom, 0},
     {"threads_send_to_each_other", test_threads_send_to_each_other, 0},
     {"a_process_signal_is_taken_once", test_a_process_signal_is_taken_once, 0},
     {"a_blocked_signal_waits_or_goes_elsewhere", test_a_blocked_signal_waits_or_goes_elsewhere, 0},

@@ -53,10 +53,12 @@ int *sim_errno(void)
 void sim_interrupt_send(unsigned context)
 {
     struct sim_kthread *k = &sim_kthreads[context];
+    sim_kthread_self()->asked++;
     if (k->sent) {
         return;
     }
     k->sent = k->pending = true;
+    sim_kthread_self()->sends++;
     if (k->sleeps) {
         sim_context_permit(context);
     }

@@ -59,6 +59,8 @@ struct sim_kthread {
     int error;      /* errno, if no thread of the runtime's is there */
     uint64_t mask;  /* between port_exec_begin and the call: of the new program */
     uint32_t *word; /* futex that it waits for */
+    unsigned asked; /* how often it has asked for the cancel signal to be sent, to anyone */
+    unsigned sends; /* how often it was sent */
 };
 
 extern struct sim_kthread sim_kthreads[SIM_CONTEXTS];

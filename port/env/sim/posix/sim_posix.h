@@ -11,6 +11,11 @@
 /* Another process sends a signal to this one. */
 void sim_kill(int signal);
 
+/* How often the receiver has tried to interrupt a thread for its signals. How many cancel signals
+ * all others have sent. */
+unsigned sim_receiver_asked(void);
+unsigned sim_others_sent(void);
+
 /* In a call of the C library that nobody has announced, for so long; it may cost the caller its
  * CPU, and handlers may run in it. */
 void sim_libc_call(uint32_t ns);

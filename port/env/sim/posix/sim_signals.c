@@ -105,6 +105,20 @@ static void receiver_main(void *unused)
     }
 }
 
+unsigned sim_receiver_asked(void)
+{
+    return sim_kthreads[state.receiver].asked;
+}
+
+unsigned sim_others_sent(void)
+{
+    unsigned all = 0;
+    for (unsigned i = 0; i < SIM_CONTEXTS; i++) {
+        all += i != state.receiver ? sim_kthreads[i].sends : 0;
+    }
+    return all;
+}
+
 void port_signals_wake(void)
 {
     if (state.receiver != 0 && !state.woken) {
