@@ -24,7 +24,7 @@
 
 #include "check.h"
 
-enum { THREADS = 4, ROUNDS = 150 };
+enum { THREADS = 4, ROUNDS = 150, LIMIT_MS = 20 };
 
 #define RUNTIMES_SIGNAL __SIGRTMIN /* stops calls: port/env/linux */
 
@@ -111,6 +111,21 @@ static void waits_in_calls(const int *sockets)
     CHECK_EQ(read(sockets[0], &c, 1), 1);
 }
 
+/* Not less than is there, and not before the limit: what a signal has ended would be a part. */
+static void waits_for_all(const int *sockets)
+{
+    char text[3];
+    struct iovec parts[2] = {{&text[0], 1}, {&text[1], 2}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    CHECK_EQ(write(sockets[1], "xy", 2), 2);
+    struct timespec from = after_ms(CLOCK_MONOTONIC, LIMIT_MS / 2), to;
+    CHECK_EQ(recvmsg(sockets[0], &message, MSG_WAITALL), 2); /* SO_RCVTIMEO */
+    OK(clock_gettime(CLOCK_MONOTONIC, &to));
+    CHECK(to.tv_sec > from.tv_sec || (to.tv_sec == from.tv_sec && to.tv_nsec >= from.tv_nsec));
+    CHECK(text[0] == 'x' && text[1] == 'y');
+    FAILS(recvmsg(sockets[0], &message, MSG_WAITALL), EAGAIN);
+}
+
 /* `private` memory: the thread waits in user space. */
 static void waits_for_words(bool private)
 {
@@ -148,14 +163,16 @@ static void waits_for_messages(const int *sockets)
 
 static void *waits(void *arg)
 {
-    int ends[2], sockets[2], epoll = epoll_create1(0);
-    struct timeval limit = {0, 1000};
+    int ends[2], sockets[2], slow[2], epoll = epoll_create1(0);
+    struct timeval limit = {0, 1000}, long_limit = {0, LIMIT_MS * 1000};
     sem_t sem;
     OK(pipe(ends));
     struct epoll_event event = {.events = EPOLLIN};
     OK(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event));
     OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
     OK(setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+    OK(socketpair(AF_UNIX, SOCK_STREAM, 0, slow));
+    OK(setsockopt(slow[0], SOL_SOCKET, SO_RCVTIMEO, &long_limit, sizeof(long_limit)));
     OK(sem_init(&sem, 0, 0));
     int semaphores = semget(IPC_PRIVATE, 1, 0600);
     CHECK(semaphores >= 0);
@@ -166,6 +183,7 @@ static void *waits(void *arg)
         if (i % 10 == 0) {
             waits_with_limits(semaphores);
             waits_for_messages(sockets);
+            waits_for_all(slow);
         }
     }
     OK(semctl(semaphores, 0, IPC_RMID));

@@ -56,21 +56,42 @@ ssize_t pirn_posix_recv(int fd, void *buffer, size_t size, int flags)
     return pirn_posix_recvfrom(fd, buffer, size, flags, NULL, NULL);
 }
 
+/* Receives the message, or, after a part of it, the next piece. */
+static ssize_t receive_some(int fd, struct msghdr *message, const struct iovec *rest, int flags)
+{
+    return rest == NULL ? syscall(SYS_recvmsg, fd, message, flags)
+                        : syscall(SYS_recvfrom, fd, rest->iov_base, rest->iov_len, flags, NULL, 0);
+}
+
+/* With MSG_WAITALL a stream receives in pieces. Not if there is room for control data, because the
+ * kernel ends the call behind data that has some. */
 ssize_t pirn_posix_recvmsg(int fd, struct msghdr *message, int flags)
 {
     struct io_try try;
-    bool tries = !leave_alone(flags) && !(flags & (RECV_OTHER | MSG_WAITALL));
+    struct iovec piece, *rest = NULL;
+    bool all = (flags & MSG_WAITALL) != 0, more = false,
+         tries = !leave_alone(flags) && !(flags & RECV_OTHER) &&
+                 !(all && ((flags & MSG_PEEK) || message->msg_controllen != 0));
     enum io_next next = io_try_start(&try, fd, POLLIN, SO_RCVTIMEO) && tries ? IO_AGAIN : IO_BLOCK;
     ssize_t got = -1;
+    try.whole = all;
     while (next == IO_AGAIN) {
-        got = syscall(SYS_recvmsg, io_try_fd(&try), message, flags | MSG_DONTWAIT);
-        next = io_next(&try, got, false);
+        int number = io_try_fd(&try);
+        got = receive_some(number, message, rest, (flags & ~MSG_WAITALL) | MSG_DONTWAIT);
+        if (all && got > 0) {
+            piece = io_rest(message->msg_iov, message->msg_iovlen, try.done + (size_t)got, &more);
+            rest = &piece;
+            more = more && !has_messages(number);
+        }
+        next = io_next(&try, got, got > 0 && more);
     }
     if (next == IO_BLOCK) {
-        got = IO_CALL(try.how, SYS_recvmsg, try.fd, message, flags);
+        got = rest == NULL ? IO_CALL(try.how, SYS_recvmsg, try.fd, message, flags)
+                           : IO_CALL(try.how, SYS_recvfrom, try.fd, rest->iov_base, rest->iov_len,
+                                     flags, NULL, 0);
         io_left(&try, got);
     }
-    return got;
+    return io_result(&try, got);
 }
 
 /* A stream sends everything; if it fails after a part, the result is that part. A message goes
