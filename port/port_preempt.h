@@ -13,6 +13,8 @@
  *                            nothing where an interrupt costs more than waiting for the CPU's next
  *                            tick or call
  *   port_may_switch()        false in an interrupt handler, which the core must not leave
+ *   PORT_SMALL_STACKS        true where a thread is not switched by ticks while its stack lacks the
+ *                            room for that: stacks that the program provides may be small
  *   PORT_EXPIRE_MOST         how many timers expire in one section, at least 1; for the rest
  *                            another tick is asked for, at once
  */
@@ -47,6 +49,7 @@ ALWAYS_INLINE size_t port_signal_room(void)
 #define port_irq_window(irq) ((void)(irq))
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
+#define PORT_SMALL_STACKS true
 #define PORT_EXPIRE_MOST UINT32_MAX
 #endif
 

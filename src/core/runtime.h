@@ -102,9 +102,10 @@ HIDDEN extern const char *rt_why_no_preempt;
  * and the descriptor. */
 ALWAYS_INLINE size_t rt_stack_min_given(void)
 {
-    size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
+    size_t bare = PORT_SMALL_STACKS ? RT_STACK_MIN : rt.stack_min;
+    size_t least = bare - RT_STACK_MIN / 2 + rt.tls_room;
     least = (least + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
-    return least > rt.stack_min ? least : rt.stack_min;
+    return least > bare ? least : bare;
 }
 
 /* The capacity of a CPU, 1 to 1024. */

@@ -43,7 +43,7 @@ int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, struct thr
     if (attr->stack != NULL && size < rt_stack_min_given()) {
         return -EINVAL;
     }
-    size = size < rt.stack_min ? rt.stack_min : size;
+    size = size < rt.stack_min && attr->stack == NULL ? rt.stack_min : size;
     size_t guard = attr->flags & THREAD_CREATE_GUARD ? attr->guard : RT_GUARD_DEFAULT;
     if (attr->storage == NULL && attr->stack == NULL) {
         *out = thread_get_sized(cpu, attr, size);

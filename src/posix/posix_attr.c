@@ -5,10 +5,11 @@
  * it fails.
  *
  * Stacks: PTHREAD_STACK_MIN of <limits.h> is a constant, or with _GNU_SOURCE the value of sysconf.
- * With preemption the kernel's signal frame must fit on the stack, and the constant is too small
- * for that. sysconf gives a sufficient size, and a smaller size is EINVAL. One exception: a size of
- * exactly the constant is accepted for a stack that the runtime allocates, because programs have
- * been compiled with it. Such a thread gets the smallest stack that suffices.
+ * Programs have been compiled with the constant, so it is accepted. A thread whose stack the
+ * runtime allocates gets at least what the largest signal frame needs. On a small stack of the
+ * program's a thread is not switched by a tick while the frame does not fit (PORT_SMALL_STACKS); on
+ * other platforms sysconf gives a sufficient size, and a smaller one is EINVAL. So is, everywhere,
+ * a stack of the program's on which the thread-local storage leaves too little room.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,9 +19,7 @@
 
 _Static_assert(sizeof(struct posix_attr) <= sizeof(pthread_attr_t), "pthread_attr_t");
 
-/* PTHREAD_STACK_MIN without _GNU_SOURCE. */
-#define PTHREAD_STACK_CONSTANT 16384u
-_Static_assert(RT_STACK_MIN <= PTHREAD_STACK_CONSTANT, "PTHREAD_STACK_MIN");
+_Static_assert(RT_STACK_MIN <= 16384u, "PTHREAD_STACK_MIN without _GNU_SOURCE");
 
 int pirn_pthread_attr_init(pthread_attr_t *attr)
 {
@@ -73,8 +72,8 @@ static int stack_refused(size_t size, size_t least)
 {
     static _Atomic(uint32_t) warned;
     if (size >= RT_STACK_MIN && at_xchg_rlx(&warned, 1u) == 0) {
-        rt_say("pirn: a stack of %zu bytes is refused: threads that can be preempted need %zu"
-               " (sysconf(_SC_THREAD_STACK_MIN)); fewer with PIRN_PREEMPT=0\n",
+        rt_say("pirn: a stack of %zu bytes is refused: threads of this program need %zu"
+               " (sysconf(_SC_THREAD_STACK_MIN))\n",
                size, least);
     }
     return EINVAL;
@@ -85,7 +84,7 @@ int pirn_pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
     if (size < RT_STACK_MIN || size > RT_STACK_MAX) {
         return EINVAL;
     }
-    if (size < STACK_SURELY && size != PTHREAD_STACK_CONSTANT) {
+    if (size < STACK_SURELY && !PORT_SMALL_STACKS) {
         size_t least = posix_stack_least(false);
         if (size < least) {
             return stack_refused(size, least);

@@ -349,6 +349,19 @@ ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)
     return ((uintptr_t)pc & 4095u) <= 4094u && pc[0] == 0x0f && pc[1] == 0x05;
 }
 
+/* The floating-point state of a frame: 512 bytes, or as many as the kernel says. */
+ALWAYS_INLINE size_t port_arch_fp_bytes(const char *fp)
+{
+    uint32_t extended[2];
+    __builtin_memcpy(extended, fp + 464, sizeof(extended));
+    return extended[0] == 0x46505853u ? extended[1] : 512u;
+}
+
+/* Most bytes of a stack that the frame takes if PORT_ARCH_FRAME_MOVE moves it there. */
+#define PORT_ARCH_FRAME_BYTES(context)                                                             \
+    ((size_t)((const char *)(context)->uc_mcontext.fpregs - (const char *)(context)) +             \
+     port_arch_fp_bytes((const char *)(context)->uc_mcontext.fpregs) + sizeof(void *) + 128u)
+
 /*
  * The frame of a signal handler, from its return address to the end of the floating-point state, as
  * the kernel lays it out (arch/x86/kernel/signal_64.c): moved to below `top`, and
@@ -358,9 +371,7 @@ ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)
     do {                                                                                           \
         char *from_ = (char *)(context) - sizeof(void *);                                          \
         char *fp_ = (char *)(context)->uc_mcontext.fpregs;                                         \
-        uint32_t extended_[2];                                                                     \
-        memcpy(extended_, fp_ + 464, sizeof(extended_));                                           \
-        size_t room_ = extended_[0] == 0x46505853u ? extended_[1] : 512u;                          \
+        size_t room_ = port_arch_fp_bytes(fp_);                                                    \
         uintptr_t end_ = (uintptr_t)(top) & ~(uintptr_t)63;                                        \
         ptrdiff_t by_ = (ptrdiff_t)(end_ - ((room_ + 63) & ~(size_t)63) - (uintptr_t)fp_);         \
         memcpy(from_ + by_, from_, (size_t)(fp_ + room_ - from_));                                 \

@@ -126,6 +126,7 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_SIGNALS false
 #define PORT_KNOWS_INSIDE true
 #define PORT_PREEMPT true
+#define PORT_SMALL_STACKS false
 #define PORT_TLS true
 #define PORT_PROCESSES false
 #define PORT_IO true

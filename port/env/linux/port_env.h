@@ -284,6 +284,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_IDENTITY true
 #define PORT_SIGNALS true
 #define PORT_PREEMPT true
+#define PORT_SMALL_STACKS true
 #define PORT_TLS true
 #define PORT_PROCESSES true
 #define PORT_IO true

@@ -61,6 +61,7 @@ bool *sim_disturbed(void);
 #define PORT_SIGNALS true
 #define PORT_KNOWS_INSIDE true
 #define PORT_PREEMPT true
+#define PORT_SMALL_STACKS true
 #define PORT_TLS true
 #define PORT_PROCESSES true
 #define PORT_IO true

@@ -79,7 +79,8 @@
 static struct {
     int signal; /* 0: preemption is off */
     uint64_t tick_ns;
-    size_t room; /* of stack that a tick needs which switches */
+    size_t room; /* of stack that any tick needs which switches */
+    bool moves;  /* frames begin on the signal stack, and are moved */
 } preempt;
 
 extern void *__libc_stack_end __attribute__((weak));
@@ -95,11 +96,25 @@ static size_t room_below(struct thread *t, uintptr_t at)
     return at > low && at < high ? at - low : 0;
 }
 
-/* Is the address in the thread's stack, with room for a frame and a switch below it? */
-static bool stack_has(struct thread *t, uintptr_t at)
+/* The frame that is there may be much smaller than the largest one: that has the state of AMX. */
+#ifdef PORT_ARCH_FRAME_BYTES
+static size_t room_needed(const ucontext_t *context)
 {
-    size_t room = room_below(t, at);
-    return room != 0 && room >= preempt.room;
+    return preempt.moves ? PORT_ARCH_FRAME_BYTES(context) + RED_ZONE + SWITCH_ROOM : preempt.room;
+}
+#else
+static size_t room_needed(const ucontext_t *context)
+{
+    (void)context;
+    return preempt.room;
+}
+#endif
+
+/* Is the stack pointer in the thread's stack, with room for the frame and a switch below it? */
+static bool stack_has(struct thread *t, const ucontext_t *context)
+{
+    size_t room = room_below(t, PORT_ARCH_SIGNAL_SP(context));
+    return room != 0 && room >= room_needed(context);
 }
 
 bool stack_is_own(struct thread *t, uintptr_t at)
@@ -116,12 +131,12 @@ enum place {
 /* Where has the signal interrupted t, which is not inside the runtime? */
 static enum place place_of(struct thread *t, const ucontext_t *context)
 {
-    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context), sp = PORT_ARCH_SIGNAL_SP(context);
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     bool own, kept = place_is_kept(pc, &own);
     if (own || frame_interrupts_signal_stack(context)) {
         return PLACE_OURS;
     }
-    kept |= port_tls_files != 0 || !stack_has(t, sp) ||
+    kept |= port_tls_files != 0 || !stack_has(t, context) ||
             (direct_is_on() && !rt_cancel_async_due()); /* linux_direct.c, 3 */
     return kept ? PLACE_KEPT : PLACE_FREE;
 }
@@ -479,6 +494,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
     own_signal_alone(&act);
     preempt.tick_ns = tick_ns;
     preempt.room = port_signal_room() + SWITCH_ROOM;
+    preempt.moves = frames_flags() != 0;
     return own_signal(&preempt.signal, false, &act, why);
 }
 
