@@ -82,6 +82,7 @@ ALWAYS_INLINE int port_dump_start(int signal)
  */
 enum rt_notice { RT_NOTICE_NONE, RT_NOTICE_STOP, RT_NOTICE_SIGNAL, RT_NOTICE_LATER };
 enum rt_notice rt_cancel_notice(bool at_call);
+bool rt_thread_ends(void); /* the calling user thread leaves the runtime no more, or is about to */
 bool rt_cancel_async_due(void);
 void rt_cancel_async(void); /* does not return if a request to end is due */
 bool rt_signalled(void);    /* there may be signals for the calling user thread, and it may take

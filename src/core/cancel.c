@@ -134,6 +134,12 @@ enum rt_notice rt_cancel_notice(bool at_call)
                                      : RT_NOTICE_NONE;
 }
 
+bool rt_thread_ends(void)
+{
+    struct thread *self = running();
+    return self != NULL && (at_load_rlx(&self->cancel) & CANCEL_ENDING) != 0;
+}
+
 bool rt_signalled(void)
 {
     struct thread *self = running();

@@ -266,7 +266,17 @@ void monitor_add(struct cpu *cpu);
  * it may there. */
 void signals_adopt(void *frame);
 void signals_take(void *frame, void *info);
-void signals_leave(void);                           /* take, for a thread that leaves the runtime */
+void signals_leave(void); /* take, for a thread that leaves the runtime */
+
+/* linux_kept.c. A signal for the calling thread, which is inside the runtime; the oldest one; are
+ * there any? */
+void kept_put(const siginfo_t *info);
+bool kept_take(siginfo_t *info);
+bool kept_any(void);
+/* One for the receiver, before it is told; what is known of it, once. */
+void kept_for_receiver(const siginfo_t *info);
+void kept_of_receiver(int signal, siginfo_t *info);
+void kept_forked(void);
 void signals_mask(uint64_t *mask, bool of_carrier); /* signals that carriers, or helpers, block */
 void signals_forked(void);
 int signals_descriptor(void); /* where they are fetched; -1 */

@@ -20,7 +20,8 @@
  *      The moved frame looks like one that the kernel has made.
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
  *   3. SIGPROF, SIGVTALRM, for profilers, which want the interrupted instruction: for the thread,
- *      if it does not block them; inside the runtime: when it leaves.
+ *      if it does not block them; inside the runtime: when it leaves (linux_kept.c), or, if it
+ *      ends, for another one, by the receiver.
  *   4. Signals that were sent to the process by kill(), or that come to a carrier without a thread:
  *      the receiver gets them (only if they are known to be for the process: SIGABRT is no fault
  *      then). The runtime's other kernel threads block SIGABRT, so the kernel does not choose them.
@@ -112,8 +113,6 @@ static struct {
     uint32_t woken;       /* CANCEL_SIGNAL is on its way to it. ORDER(sent) */
     uint64_t misdirected; /* came to a carrier that ran no thread: for the receiver. ORDER(sent) */
 } signals = {.fd = -1};
-
-static __thread uint64_t deferred __attribute__((tls_model("initial-exec")));
 
 static void mask_set(int how, const uint64_t *mask, uint64_t *old)
 {
@@ -299,19 +298,29 @@ void signals_take(void *frame, void *info)
     }
 }
 
+/* Inside the runtime, so that a handler that comes meanwhile takes none from the same list. */
+static bool kept_take_alone(siginfo_t *info)
+{
+    unsigned long irq = port_irq_save();
+    bool got = kept_take(info);
+    port_irq_restore(irq);
+    return got;
+}
+
+static COLD NOINLINE void kept_arrive(void)
+{
+    siginfo_t info;
+    while (kept_any() && kept_take_alone(&info)) {
+        signals.up->arrived(&info, true);
+    }
+}
+
 /* The thread leaves the runtime. */
 void signals_leave(void)
 {
     RT_ASSERT(port_tls_inside == 0);
-    if (deferred != 0 && is_on()) {
-        uint64_t set = deferred;
-        deferred = 0;
-        for (int i = 1; i <= 64; i++) {
-            if (set & BIT(i)) {
-                siginfo_t info = {.si_signo = i, .si_code = SI_KERNEL};
-                signals.up->arrived(&info, true);
-            }
-        }
+    if (kept_any() && is_on()) {
+        kept_arrive();
     }
     if (is_on() && running() != NULL) {
         rt_signals_left();
@@ -325,10 +334,11 @@ static void fault(int signal, siginfo_t *info, void *context)
 }
 
 /* It was sent to the process, and came here by chance: the receiver gets it. */
-static void leave_to_receiver(int signal)
+static void leave_to_receiver(const siginfo_t *info)
 {
     RT_ASSERT(is_on() && is_carrier());
-    __atomic_fetch_or(&signals.misdirected, BIT(signal), __ATOMIC_RELAXED);
+    kept_for_receiver(info);
+    __atomic_fetch_or(&signals.misdirected, BIT(info->si_signo), __ATOMIC_RELAXED);
     port_signals_wake(); /* ORDER(sent) */
 }
 
@@ -382,7 +392,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
         if (!is_on() || !is_carrier() || caused) {
             signals.up->run(signal, info, context);
         } else {
-            leave_to_receiver(signal);
+            leave_to_receiver(info);
         }
         return;
     }
@@ -398,11 +408,11 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
         fault(signal, info, context);
     } else if ((port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
         arrives(signal, info, context);
-    } else if (is_for_process(signal, info)) {
-        leave_to_receiver(signal);
+    } else if (is_for_process(signal, info) || rt_thread_ends()) {
+        leave_to_receiver(info);
     } else {
         RT_ASSERT(!caused && port_irq_is_off());
-        deferred |= BIT(signal);
+        kept_put(info);
         port_tls_inside |= PREEMPT_DEFERRED;
     }
 }
@@ -422,8 +432,9 @@ static bool misdirected_fetch(siginfo_t *info)
     if (set == 0) {
         return false;
     }
-    *info = (siginfo_t){.si_signo = __builtin_ctzll(set) + 1, .si_code = SI_KERNEL};
-    __atomic_fetch_and(&signals.misdirected, ~BIT(info->si_signo), __ATOMIC_RELAXED);
+    int signal = __builtin_ctzll(set) + 1;
+    __atomic_fetch_and(&signals.misdirected, ~BIT(signal), __ATOMIC_ACQUIRE); /* ORDER(sent) */
+    kept_of_receiver(signal, info);
     return true;
 }
 
@@ -662,7 +673,7 @@ void signals_forked(void)
     signals.main_has = 0;
     signals.woken = 0;
     signals.misdirected = signals.everyone = 0;
-    deferred = 0;
+    kept_forked();
 }
 
 #endif
