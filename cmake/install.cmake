@@ -22,14 +22,16 @@ install(FILES ${PROJECT_BINARY_DIR}/pirn-config.cmake ${PROJECT_BINARY_DIR}/pirn
         DESTINATION ${PIRN_CMAKE_DIR})
 
 # User threads in gdb: one copy to be sourced, and one where gdb looks for a library's scripts by
-# its full name.
-install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
+# its full name; the module that the script loads lies beside each.
+install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py ${PROJECT_SOURCE_DIR}/tools/debuggers/pirn_gdb_state.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
 foreach(target pirn pirn-pthread)
   install(CODE "
     get_filename_component(libdir \"${CMAKE_INSTALL_LIBDIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     get_filename_component(datadir \"${CMAKE_INSTALL_DATADIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
-         RENAME \"lib${target}.so.${PROJECT_VERSION}-gdb.py\")")
+         RENAME \"lib${target}.so.${PROJECT_VERSION}-gdb.py\")
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/debuggers/pirn_gdb_state.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\")")
 endforeach()
 
 file(RELATIVE_PATH PIRN_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

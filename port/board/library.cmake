@@ -25,7 +25,7 @@ foreach(feature trace prof watchdog report)
 endforeach()
 list(TRANSFORM PIRN_BOARD_DEVICES PREPEND ${boards}/devices/ OUTPUT_VARIABLE devices)
 include(${boards}/archive.cmake)
-add_library(pirn-objects OBJECT ${CORE_SOURCES} libc/picolibc.c ${bare_sources} ${devices})
+add_library(pirn-objects OBJECT ${CORE_SOURCES} sync/layout.c libc/picolibc.c ${bare_sources} ${devices})
 # Else gcc makes calloc from malloc and memset. Then calloc, and with it malloc, would be in every image.
 set_source_files_properties(libc/picolibc.c PROPERTIES COMPILE_OPTIONS -fno-builtin-malloc)
 target_include_directories(pirn-objects PUBLIC ${PROJECT_SOURCE_DIR}/include

@@ -25,8 +25,36 @@
         "sizeof." #type, sizeof(struct type), 0                                                    \
     }
 
-static const struct layout_entry entries[] = {
-    FIELD(rt, started),
+/* Kernel threads, and times of threads. */
+#if PORT_FOREIGN
+#define KERNEL_ENTRIES                                                                             \
+    FIELD(cpu, port.cpus), SIZE(carrier), FIELD(carrier, port.tid), FIELD(port_carrier, tid),      \
+        FIELD(port_carrier, times), SIZE(port_carrier), FIELD(times, seq), FIELD(times, timed),    \
+        FIELD(times, span_at), FIELD(times, kernel_at), FIELD(times, short_ns),                    \
+        FIELD(thread, port.tls), FIELD(thread, port.used), FIELD(thread, port.timed_on),           \
+        FIELD(thread, port.tid), CONSTANT(TIMES_BIT),
+#else
+#define KERNEL_ENTRIES FIELD(thread, port.low),
+#endif
+
+#ifndef PIRN_WITHOUT_STATS
+#define STATS_ENTRIES                                                                              \
+    FIELD(cpu, idle_since), FIELD(cpu, stats.threads), FIELD(cpu, stats.switches),                 \
+        FIELD(cpu, stats.steals), FIELD(cpu, stats.migrations), FIELD(cpu, stats.preemptions),     \
+        FIELD(cpu, stats.idle_ns), FIELD(cpu, stats.sleeps),
+#else
+#define STATS_ENTRIES
+#endif
+
+#ifndef PIRN_WITHOUT_TIMED
+#define TIMED_ENTRIES                                                                              \
+    FIELD(cpu, timers.armed), FIELD(thread, timer.deadline), FIELD(thread, timer.armed),
+#else
+#define TIMED_ENTRIES
+#endif
+
+static const struct layout_entry entries[] LAYOUT_PART(".entries") = {
+    KERNEL_ENTRIES STATS_ENTRIES TIMED_ENTRIES FIELD(rt, started),
     FIELD(rt, ncpu),
     FIELD(rt, cpus),
     FIELD(rt, policy.name),
@@ -36,26 +64,6 @@ static const struct layout_entry entries[] = {
     FIELD(cpu, idle),
     FIELD(cpu, carrier),
     FIELD(cpu, id),
-    FIELD(cpu, port.cpus),
-    FIELD(cpu, idle_since),
-    FIELD(cpu, stats.threads),
-    FIELD(cpu, stats.switches),
-    FIELD(cpu, stats.steals),
-    FIELD(cpu, stats.migrations),
-    FIELD(cpu, stats.preemptions),
-    FIELD(cpu, stats.idle_ns),
-    FIELD(cpu, stats.sleeps),
-    FIELD(cpu, timers.armed),
-    SIZE(carrier),
-    FIELD(carrier, port.tid),
-    FIELD(port_carrier, tid),
-    FIELD(port_carrier, times),
-    SIZE(port_carrier),
-    FIELD(times, seq),
-    FIELD(times, timed),
-    FIELD(times, span_at),
-    FIELD(times, kernel_at),
-    FIELD(times, short_ns),
     SIZE(thread),
     FIELD(thread, ctx.sp),
     FIELD(thread, ctx.pc),
@@ -63,18 +71,12 @@ static const struct layout_entry entries[] = {
     FIELD(thread, state),
     FIELD(thread, flags),
     FIELD(thread, port),
-    FIELD(thread, port.tls),
-    FIELD(thread, port.used),
-    FIELD(thread, port.timed_on),
-    FIELD(thread, port.tid),
     FIELD(thread, priority),
     FIELD(thread, base_priority),
     FIELD(thread, sched.attr),
     FIELD(thread, wait_reason),
     FIELD(thread, claimable),
     FIELD(thread, start),
-    FIELD(thread, timer.deadline),
-    FIELD(thread, timer.armed),
     FIELD(thread, stack.low),
     FIELD(thread, stack.size),
     FIELD(thread, stack_top),
@@ -95,7 +97,6 @@ static const struct layout_entry entries[] = {
     FIELD(rt_omutex, word),
     FIELD(rt_rwlock, word),
     FIELD(rt_rwlock, owner_hint),
-    CONSTANT(TIMES_BIT),
     CONSTANT(ID_CHUNK_BITS),
     CONSTANT(ID_CHUNKS),
     CONSTANT(THREAD_NEW),
@@ -125,7 +126,9 @@ static const struct layout_entry entries[] = {
     CONSTANT(OM_OWNER),
 };
 
-struct layout pirn_debug_layout = {
+static const char reasons[WAIT_REASONS][REPORT_TEXT_MAX] LAYOUT_PART(".reasons") = REPORT_TEXTS;
+
+struct layout pirn_debug_layout LAYOUT_PART("") = {
     .magic = "pirn-dbg",
     .version = LAYOUT_VERSION,
     .entries = ARRAY_SIZE(entries),
@@ -134,5 +137,5 @@ struct layout pirn_debug_layout = {
     .id_chunks = id_chunk,
     .reasons = WAIT_REASONS,
     .text_max = REPORT_TEXT_MAX,
-    .reason = rt_wait_text,
+    .reason = reasons,
 };

@@ -24,24 +24,7 @@
 #define SECOND_NS 1000000000ull
 #define LINES_MAX 200u
 
-const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
-    [WAIT_NONE] = "nothing",
-    [WAIT_MUTEX] = "mutex",
-    [WAIT_COND] = "condition",
-    [WAIT_SEM] = "semaphore",
-    [WAIT_RDLOCK] = "rwlock to read",
-    [WAIT_WRLOCK] = "rwlock to write",
-    [WAIT_BARRIER] = "barrier",
-    [WAIT_ONCE] = "once",
-    [WAIT_JOIN] = "end of thread",
-    [WAIT_SLEEP] = "sleep",
-    [WAIT_FE_FULL] = "full word",
-    [WAIT_FE_EMPTY] = "empty word",
-    [WAIT_CALL] = "call",
-    [WAIT_IO] = "descriptor",
-    [WAIT_SIGNAL] = "signal",
-    [WAIT_FUTEX] = "futex",
-};
+const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = REPORT_TEXTS;
 
 /* A wait that only threads end. */
 static bool wait_is_inner(uint8_t reason)

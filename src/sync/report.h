@@ -30,8 +30,17 @@
 
 #include "cpu.h"
 
-/* The name of each enum wait_reason; of fixed width, for debuggers (layout.h). */
+/* The name of each enum wait_reason; of fixed width, for debuggers: layout.c has a copy. */
 #define REPORT_TEXT_MAX 20
+#define REPORT_TEXTS                                                                               \
+    {                                                                                              \
+        [WAIT_NONE] = "nothing", [WAIT_MUTEX] = "mutex", [WAIT_COND] = "condition",                \
+        [WAIT_SEM] = "semaphore", [WAIT_RDLOCK] = "rwlock to read",                                \
+        [WAIT_WRLOCK] = "rwlock to write", [WAIT_BARRIER] = "barrier", [WAIT_ONCE] = "once",       \
+        [WAIT_JOIN] = "end of thread", [WAIT_SLEEP] = "sleep", [WAIT_FE_FULL] = "full word",       \
+        [WAIT_FE_EMPTY] = "empty word", [WAIT_CALL] = "call", [WAIT_IO] = "descriptor",            \
+        [WAIT_SIGNAL] = "signal", [WAIT_FUTEX] = "futex",                                          \
+    }
 extern const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX];
 
 /* The core calls these two by its table (core/objects.h). */

@@ -1,254 +1,37 @@
 # SPDX-License-Identifier: MIT
 """User threads of Pirn in gdb: `help info pirn`, `help pirn`; docs/guide/debugging.md.
 
-Everything is read through pirn_debug_layout (src/sync/layout.h), a table in the library: neither
-its debug information nor a running process is needed.
+The state of the runtime is read by pirn_gdb_state.py, which lies beside this file.
 
 A thread that does not run is shown by an unwinder. While one is selected, the frame beneath frame
-0 of the selected kernel thread is said to be that thread's innermost one. So no register and no
-memory of the process is written, core files work as well, and as soon as the kernel thread moves or
-another one is selected, frame 0 is another and everything is as it was.
+0 of the selected kernel thread (on a board: core) is said to be that thread's innermost one. So no
+register and no memory of the process is written, core files work as well, and as soon as the kernel
+thread moves or another one is selected, frame 0 is another and everything is as it was.
 """
 
-import struct
+import importlib.util
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import gdb
 from gdb.unwinder import Unwinder, register_unwinder
 
-VERSION = 1
-SWITCH_PUSHED = 136  # port_ctx_switch, x86-64: the red zone and rbp
-NS = 1_000_000_000
+
+def beside(name: str):  # noqa: ANN201
+    """The module of that name in this file's folder, whatever gdb's path is. Nothing is written
+    there."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    spec.loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
 
 
-def read(address: int, size: int) -> bytes:
-    try:
-        return gdb.selected_inferior().read_memory(address, size).tobytes()
-    except gdb.MemoryError:
-        msg = f"cannot read {size} bytes at {address:#x}: the process or core file lacks them"
-        raise gdb.GdbError(msg) from None
-
-
-def word(address: int) -> int:
-    return struct.unpack("=Q", read(address, 8))[0]
-
-
-def text_of(raw: bytes) -> str:
-    return raw.split(b"\0", 1)[0].decode(errors="replace")
-
-
-class Layout:
-    """The library's own table: where which field is."""
-
-    def __init__(self) -> None:
-        try:
-            at = int(gdb.parse_and_eval("(unsigned long)&pirn_debug_layout"))
-            head = read(at, 56)
-        except (gdb.error, gdb.GdbError):
-            msg = (
-                "this program has no Pirn runtime, or its libraries are not loaded yet: "
-                "is it linked with libpirn or libpirn-pthread, and started?"
-            )
-            raise gdb.GdbError(msg) from None
-        magic, version, count, entries, rt, chunks, reasons, width, names = struct.unpack(
-            "=8sIIQQQIIQ", head
-        )
-        if magic != b"pirn-dbg" or version != VERSION:
-            msg = (
-                f"this script reads version {VERSION} of the library's table, the library has "
-                f"{version}: use the pirn-gdb.py that was installed with the library"
-            )
-            raise gdb.GdbError(msg)
-        self.at, self.rt, self.chunks = at, rt, chunks
-        table = read(entries, count * 36)
-        self.entry: dict[str, tuple[int, int]] = {}
-        for name, value, size in struct.iter_unpack("=28sII", table):
-            self.entry[text_of(name)] = (value, size)
-        raw = read(names, reasons * width)
-        self.reason = [text_of(raw[i * width : (i + 1) * width]) for i in range(reasons)]
-
-    def __getattr__(self, name: str) -> int:
-        return self.entry[name][0]
-
-    def size(self, kind: str) -> int:
-        return self.entry[f"sizeof.{kind}"][0]
-
-    def field(self, base: int, name: str) -> int:
-        at, size = self.entry[name]
-        return int.from_bytes(read(base + at, size), "little")
-
-
-class Record:
-    """A copy of one structure."""
-
-    def __init__(self, layout: Layout, kind: str, at: int) -> None:
-        self.layout, self.kind, self.at = layout, kind, at
-        self.raw = read(at, layout.size(kind))
-
-    def __getitem__(self, field: str) -> int:
-        at, size = self.layout.entry[f"{self.kind}.{field}"]
-        return int.from_bytes(self.raw[at : at + size], "little")
-
-    def text(self, field: str) -> str:
-        at, size = self.layout.entry[f"{self.kind}.{field}"]
-        return text_of(self.raw[at : at + size])
-
-
-def symbol(address: int) -> str:
-    """`0x1234 <name>`."""
-    said = gdb.execute(f"info symbol {address:#x}", to_string=True)
-    if said.startswith("No symbol"):
-        return f"{address:#x}"
-    return f"{address:#x} <{said.split(' in section ')[0]}>"
-
-
-class Waits(NamedTuple):
-    text: str
-    on: int | None  # the thread (its descriptor's address) that is to end the wait
-
-
-class Runtime:
-    """The state found when a command is given; nothing is kept until the next one."""
-
-    def __init__(self) -> None:
-        inferior = gdb.selected_inferior()
-        if inferior.pid == 0 or not inferior.threads():
-            msg = "the program is not being run: `run` it, `attach` to it, or open a core file"
-            raise gdb.GdbError(msg)
-        self.layout = layout = Layout()
-        if layout.field(layout.rt, "rt.started") != 2:
-            msg = (
-                "the runtime has not started yet: it does at the program's first call, "
-                "for instance pthread_create"
-            )
-            raise gdb.GdbError(msg)
-        self.lwp = {t.ptid[1]: t for t in inferior.threads()}
-        at = layout.rt + layout.entry["rt.cpus"][0]
-        count = layout.field(layout.rt, "rt.ncpu")
-        self.cpus = [Record(layout, "cpu", word(at + 8 * i)) for i in range(count)]
-        self.runs_on = {cpu["current"]: i for i, cpu in enumerate(self.cpus)}
-        self.threads = list(self._threads())
-        self.by_at = {t.at: t for t in self.threads}
-        self.by_index = {t["index"]: t for t in self.threads}
-
-    def _threads(self) -> Iterator[Record]:
-        layout = self.layout
-        per, size = 1 << layout.ID_CHUNK_BITS, layout.size("id_slot")
-        at = layout.entry["id_slot.thread"][0]
-        for (chunk,) in struct.iter_unpack("=Q", read(layout.chunks, 8 * layout.ID_CHUNKS)):
-            if chunk == 0:
-                break
-            raw = read(chunk, per * size)
-            for i in range(per):
-                (t,) = struct.unpack_from("=Q", raw, i * size + at)
-                try:
-                    record = Record(layout, "thread", t) if t != 0 else None
-                except gdb.GdbError as error:
-                    gdb.write(f"a thread is left out: {error}\n")
-                    continue
-                lives = record is not None and record["state"] != layout.THREAD_EXITED
-                if lives and not record["flags"] & layout.THREAD_IDLE:
-                    yield record
-
-    def find(self, text: str) -> Record:
-        """By number, or by a name that no other thread has."""
-        found = [t for t in self.threads if str(t["index"]) == text.split(".")[0]]
-        found = found or [t for t in self.threads if t.text("name") == text]
-        if len(found) != 1:
-            count = f"are {len(found)} threads" if found else "is no thread"
-            msg = f"there {count} {text}: `info pirn threads` shows the number and name of each"
-            raise gdb.GdbError(msg)
-        return found[0]
-
-    def kernel_thread(self, t: Record) -> gdb.InferiorThread | None:
-        """The CPU or kernel thread that executes t now, if any."""
-        if t["flags"] & self.layout.THREAD_FOREIGN:
-            return self.lwp.get(t["port.tid"])
-        if t.at in self.runs_on:
-            carrier = self.cpus[self.runs_on[t.at]]["carrier"]
-        elif t["state"] == self.layout.THREAD_RUNNING:
-            carrier = t["carrier"]
-        else:
-            return None
-        try:
-            return self.lwp.get(self.layout.field(carrier, "carrier.port.tid"))
-        except gdb.GdbError:
-            return None
-
-    def label(self, at: int) -> str:
-        t = self.by_at.get(at)
-        return f'{t["index"]} "{t.text("name")}"' if t is not None else f"?? ({at:#x})"
-
-    def mutex_owner(self, mutex: int) -> int | None:
-        layout = self.layout
-        kind = layout.field(mutex, "rt_mutex.kind")
-        if kind & (layout.OM_ROBUST | layout.OM_INHERIT | layout.OM_PROTECT):
-            index = layout.field(mutex, "rt_omutex.word") & layout.OM_OWNER
-            t = self.by_index.get(index)
-            return t.at if t is not None else None
-        owner = layout.field(mutex, "rt_mutex.owner")
-        return owner if owner in self.by_at else None
-
-    def writer(self, lock: int) -> int | None:
-        t = self.by_index.get(self.layout.field(lock, "rt_rwlock.owner_hint") - 1)
-        return t.at if t is not None else None
-
-    def descriptors(self, waiter: int) -> str:
-        layout = self.layout
-        at, n = layout.field(waiter, "io_waiter.io"), layout.field(waiter, "io_waiter.n")
-        size, shown = layout.size("rt_io"), min(n, 8)
-        fds = [str(layout.field(at + i * size, "rt_io.fd")) for i in range(shown)]
-        return f"waiting for descriptor {', '.join(fds)}" + (" ..." if n > shown else "")
-
-    def limit(self, t: Record) -> str:
-        if not t["timer.armed"]:
-            return ""
-        return f", until {t['timer.deadline'] / NS:.3f} s (CLOCK_MONOTONIC)"
-
-    def waits(self, t: Record) -> Waits:
-        """Of a thread that is blocked."""
-        layout, reason, what = self.layout, t["wait_reason"], t["wait_object"]
-        on, said = None, ""
-        if reason == layout.WAIT_SLEEP:
-            return Waits("sleeping" + self.limit(t), None)
-        if reason == layout.WAIT_IO:
-            return Waits(self.descriptors(what) + self.limit(t), None)
-        if reason == layout.WAIT_JOIN:
-            return Waits(f"waiting for the end of thread {self.label(what)}{self.limit(t)}", what)
-        name = layout.reason[reason] if reason < len(layout.reason) else f"reason {reason}"
-        if reason == layout.WAIT_MUTEX:
-            on = self.mutex_owner(what)
-            said = ", owned by " + (f"thread {self.label(on)}" if on else "who is not known")
-        elif reason in (layout.WAIT_RDLOCK, layout.WAIT_WRLOCK):
-            on = self.writer(what)
-            said = f", held by writer {self.label(on)}" if on else ""
-        return Waits(f"waiting for {name} {symbol(what)}{said}{self.limit(t)}", on)
-
-    def state(self, t: Record) -> str:
-        layout = self.layout
-        if t.at in self.runs_on:
-            return f"running on worker {self.runs_on[t.at]}"
-        if t["state"] == layout.THREAD_BLOCKED:
-            return self.waits(t).text
-        if t["state"] in (layout.THREAD_READY, layout.THREAD_NEW):
-            return "ready"
-        kernel = self.kernel_thread(t)
-        where = f" (LWP {kernel.ptid[1]})" if kernel is not None else ""
-        if t["flags"] & layout.THREAD_FOREIGN:
-            return f"a kernel thread of the program's{where}"
-        return f"in a call{where}"
-
-    def sched(self, t: Record) -> str:
-        layout, attr = self.layout, t["sched.attr"]
-        kind = attr & layout.SCHED_CLASS_MASK
-        if kind in (layout.SCHED_CLASS_FIFO, layout.SCHED_CLASS_RR):
-            name = "FIFO" if kind == layout.SCHED_CLASS_FIFO else "RR"
-            raised = f" (base {t['base_priority']})" if t["priority"] != t["base_priority"] else ""
-            return f"{name} {t['priority']}{raised}"
-        weight = (attr >> layout.SCHED_WEIGHT_SHIFT) or layout.SCHED_WEIGHT_DEFAULT
-        raised = f" (priority {t['priority']})" if t["priority"] else ""
-        return f"OTHER {weight}{raised}"
+state = beside("pirn_gdb_state")
+Record, Runtime = state.Record, state.Runtime
 
 
 class FrameId:
@@ -264,16 +47,18 @@ class Selection(NamedTuple):
     pc0: int
     index: int
     sp: int
-    pc: int
-    bp: int
+    registers: dict[str, int]
 
 
 chosen: Selection | None = None
 past_main = False  # the user's own choice
 
 
-def here(frame: "gdb.Frame | gdb.PendingFrame") -> tuple[int, int]:
-    return int(frame.read_register("rsp")), int(frame.read_register("rip"))
+def here(frame: "gdb.Frame | gdb.PendingFrame") -> tuple[int, int] | None:
+    arch = state.arch_of(frame)
+    if arch is None:
+        return None
+    return state.register(frame, arch.sp), state.register(frame, arch.pc)
 
 
 def applies(frame: "gdb.Frame | gdb.PendingFrame") -> bool:
@@ -291,28 +76,56 @@ class PirnUnwinder(Unwinder):
         super().__init__("pirn")
 
     def __call__(self, pending: gdb.PendingFrame) -> "gdb.UnwindInfo | None":
-        if chosen is None or pending.architecture().name() != "i386:x86-64" or not applies(pending):
+        if chosen is None or not applies(pending):
             return None
-        value = gdb.Value(0).cast(gdb.lookup_type("unsigned long"))
+        arch = state.arch_of(pending)
         # Its id lies beneath that thread's frames: gdb refuses callers that lie deeper.
-        info = pending.create_unwind_info(FrameId(value + chosen.sp - 8, value + chosen.pc0))
-        info.add_saved_register("rip", value + chosen.pc)
-        info.add_saved_register("rsp", value + chosen.sp)
-        info.add_saved_register("rbp", value + chosen.bp)
+        sp0, pc0 = state.unsigned(chosen.sp - 8), state.unsigned(chosen.pc0)
+        info = pending.create_unwind_info(FrameId(sp0, pc0))
+        for name, value in chosen.registers.items():
+            info.add_saved_register(name, state.unsigned(value))
+        for name in arch.same:
+            info.add_saved_register(name, pending.read_register(name))
+        return info
+
+
+class ResetUnwinder(Unwinder):
+    """A MIPS core that has not begun. gdb 13 would read in front of that address, where there is no
+    memory, and end with an internal error if there are several cores."""
+
+    RESET = 0xBFC00000
+
+    def __init__(self) -> None:
+        super().__init__("pirn-reset")
+
+    def __call__(self, pending: gdb.PendingFrame) -> "gdb.UnwindInfo | None":
+        if not pending.architecture().name().startswith("mips"):
+            return None
+        sp, pc = here(pending)
+        if pc != self.RESET:
+            return None
+        info = pending.create_unwind_info(FrameId(state.unsigned(sp), state.unsigned(pc)))
+        for name, value in {"pc": 0, "sp": sp, "ra": 0}.items():
+            info.add_saved_register(name, state.unsigned(value))
         return info
 
 
 class HideFrameZero:
-    """`bt` begins with the thread's own innermost frame."""
+    """`bt` begins with the thread's own innermost frame, and ends with its outermost one."""
 
     def __init__(self) -> None:
         self.name, self.priority, self.enabled = "pirn", 100, True
         gdb.frame_filters[self.name] = self
 
+    def hides(self, frame: gdb.Frame) -> bool:
+        if frame.level() != 0:
+            return frame.pc() == 0
+        return chosen is not None and applies(frame)
+
     def filter(self, frames: Iterator[object]) -> Iterator[object]:
         for frame in frames:
             inner = frame.inferior_frame()
-            if chosen is None or inner.level() != 0 or not applies(inner):
+            if not self.hides(inner):
                 yield frame
 
 
@@ -331,15 +144,26 @@ def beneath(runtime: Runtime, t: Record) -> Selection:
     if gdb.selected_thread() is None:
         gdb.selected_inferior().threads()[0].switch()
     frame = gdb.newest_frame()
-    if frame.architecture().name() != "i386:x86-64":
+    arch = state.arch_of(frame)
+    if arch is None or not (runtime.layout.board or arch.pc == "rip"):
         msg = "threads that do not run can be shown on x86-64 only; those that run, by `thread`"
+        if runtime.layout.board:
+            known = ", ".join(state.ARCHES)
+            msg = (
+                f"threads that do not run cannot be shown on {frame.architecture().name()}: {known}"
+            )
         raise gdb.GdbError(msg)
     sp, pc, top = t["ctx.sp"], t["ctx.pc"], t["stack_top"]
-    fresh = top != 0 and sp + SWITCH_PUSHED > top  # it has not run yet
-    sp0, pc0 = here(frame)
-    bp = 0 if fresh else word(sp)
-    sp += 0 if fresh else SWITCH_PUSHED
-    return Selection(gdb.selected_thread().ptid, sp0, pc0, t["index"], sp, pc, bp)
+    fresh = top != 0 and sp + arch.room + 16 > top  # it has not run yet
+    layout, sp0, pc0 = runtime.layout, *here(frame)
+    if fresh:
+        registers = dict.fromkeys([*arch.saved, arch.link], 0)
+        pc += arch.step  # gdb takes it for a return address, and looks at what is in front of it
+    else:
+        registers = {name: layout.pointers(sp + at, 1)[0] for name, at in arch.saved.items()}
+        sp += arch.pushed
+    registers |= {arch.sp: sp, arch.pc: pc}
+    return Selection(gdb.selected_thread().ptid, sp0, pc0, t["index"], sp, registers)
 
 
 class Visit:
@@ -353,8 +177,7 @@ class Visit:
         self.before = gdb.selected_thread()
         kernel = self.runtime.kernel_thread(self.t)
         if kernel is not None:
-            kernel.switch()
-            return gdb.newest_frame()
+            return state.innermost(kernel)
         if self.t["state"] == self.runtime.layout.THREAD_RUNNING:
             return None
         choose(beneath(self.runtime, self.t))
@@ -377,14 +200,14 @@ def is_library(name: str | None) -> bool:
 
 def top_frame(runtime: Runtime, t: Record) -> str:
     """The innermost function of the program's own; without one, of the C library."""
-    library = gdb.solib_name(runtime.layout.at)
     found = None
     with Visit(runtime, t) as frame:
         for _ in range(64):
             if frame is None:
                 break
             solib = gdb.solib_name(frame.pc())
-            if solib != library and frame.type() != gdb.SIGTRAMP_FRAME and frame.name():
+            outside = not runtime.layout.in_library(frame.pc())
+            if outside and frame.type() != gdb.SIGTRAMP_FRAME and frame.name():
                 sal = frame.find_sal()
                 line = f" at {sal.symtab.filename}:{sal.line}" if sal.symtab is not None else ""
                 if not is_library(solib):
@@ -395,7 +218,7 @@ def top_frame(runtime: Runtime, t: Record) -> str:
             except gdb.error:
                 break
     if found is None and t["state"] in (runtime.layout.THREAD_READY, runtime.layout.THREAD_NEW):
-        return f"begins at {symbol(t['start'])}"
+        return f"begins at {state.symbol(t['start'])}"
     return found or "??"
 
 
@@ -452,22 +275,30 @@ class InfoThreads(gdb.Command):
 
 
 class InfoWorkers(gdb.Command):
-    """List the workers: number, kernel thread, gdb's thread, what it runs, switches so far."""
+    """List the workers: number, kernel thread, gdb's thread, what it runs, switches so far.
+
+    On a board they are its CPUs."""
 
     def __init__(self) -> None:
         super().__init__("info pirn workers", gdb.COMMAND_STATUS)
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         runtime = Runtime()
-        rows: list[tuple[str, ...]] = [("Worker", "LWP", "gdb", "Switches", "Runs")]
+        layout = runtime.layout
+        heading = ("CPU",) if layout.board else ("Worker", "LWP")
+        rows: list[tuple[str, ...]] = [(*heading, "gdb", "Switches", "Runs")]
         for i, cpu in enumerate(runtime.cpus):
-            tid = runtime.layout.field(cpu["carrier"], "carrier.port.tid")
-            known = runtime.lwp.get(tid)
+            if layout.board:
+                names, known = (str(i),), runtime.cores.get(cpu["current"])
+            else:
+                tid = layout.field(cpu["carrier"], "carrier.port.tid")
+                names, known = (str(i), str(tid)), runtime.lwp.get(tid)
             runs = "nothing" if cpu["current"] == cpu["idle"] else runtime.label(cpu["current"])
             number = str(known.num) if known is not None else "-"
-            rows.append((str(i), str(tid), number, str(cpu["stats.switches"]), runs))
-        name = runtime.layout.field(runtime.layout.rt, "rt.policy.name")
-        gdb.write(f"policy {text_of(read(name, 16))}\n")
+            switches = cpu["stats.switches"] if layout.has("cpu.stats.switches") else "-"
+            rows.append((*names, number, str(switches), runs))
+        name = layout.field(layout.rt, "rt.policy.name")
+        gdb.write(f"policy {state.text_of(state.read(name, 16))}\n")
         print_table(rows)
 
 
@@ -561,7 +392,7 @@ class Thread(gdb.Command):
             gdb.execute(f"thread {kernel.num}")
             return
         if t["state"] == runtime.layout.THREAD_RUNNING:
-            msg = f"thread {text} runs, but on a kernel thread that gdb does not know"
+            msg = f"thread {text} runs, but where gdb does not know"
             raise gdb.GdbError(msg)
         choose(beneath(runtime, t))
         gdb.execute("frame 1")
@@ -585,12 +416,13 @@ class Thread(gdb.Command):
                 gdb.write(f"\nThread {runtime.label(t.at)}, {runtime.state(t)}:\n")
             with Visit(runtime, t) as frame:
                 if frame is None:
-                    gdb.write("no stack: it runs on a kernel thread that gdb does not know\n")
+                    gdb.write("no stack: it runs where gdb does not know\n")
                 else:
                     gdb.execute(command)
 
 
 register_unwinder(None, PirnUnwinder(), replace=True)
+register_unwinder(None, ResetUnwinder(), replace=True)
 HideFrameZero()
 # The runtime's own signals: ticks, a worker that sleeps in the kernel, cancellation.
 gdb.execute("handle SIG62 SIG63 SIG64 nostop noprint pass", to_string=True)

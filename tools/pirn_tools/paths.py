@@ -49,6 +49,18 @@ def libraries() -> Path | None:
     return python.parent.parent if python.parts[-2:] == ("pirn", "python") else None
 
 
+def debugger() -> Path | None:
+    """The script for gdb that belongs to this package; None: it is not installed."""
+    name = "pirn-gdb.py"
+    root = find_project()
+    if root is not None:
+        return root / "tools" / "debuggers" / name
+    package = Path(__file__).resolve().parent
+    shares = [package.parent.parent]  # Debian's package: SHARE/pirn/python/pirn_tools
+    shares += [folder / "share" / "pirn" for folder in package.parents]
+    return next((share / name for share in shares if (share / name).is_file()), None)
+
+
 def build_dir(root: Path) -> Path:
     """The build that is measured: $PIRN_BUILD, else build/release."""
     return Path(os.environ.get("PIRN_BUILD") or root / "build" / "release").resolve()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pirn_tools import paths
-from pirn_tools.board import boards, machine
+from pirn_tools.board import boards, gdb, machine
 from pirn_tools.board.boards import Board
 from pirn_tools.board.cli import _with_port
 from pirn_tools.board.machine import Options
@@ -242,6 +242,36 @@ def test_gdb_is_waited_for(tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_a_port_that_is_taken_is_refused_and_not_chosen(tmp_path: Path) -> None:
+    path = program(tmp_path, "STATUS=0")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = pirn("run", "--gdb", str(port), "--dry-run", BOARD, path)
+        assert done.returncode == 2
+        assert f"--gdb {port}: address already in use; without a number" in done.stderr
+    assert (
+        f"tcp:127.0.0.1:{port} " in pirn("run", "--gdb", str(port), "--dry-run", BOARD, path).stdout
+    )
+
+
+def test_a_free_port_is_chosen_where_none_is_given() -> None:
+    port = gdb.free(0)
+    assert 0 < port < 65536
+    assert gdb.free(port) == port
+
+
+def test_the_command_for_gdb_has_the_script() -> None:
+    script = Path(__file__).resolve().parents[1] / "debuggers" / "pirn-gdb.py"
+    assert script.is_file()
+    assert shlex.split(gdb.command("a.elf", 7)) == [
+        *("gdb-multiarch", "a.elf", "-ex", f"source {script}"),
+        *("-ex", "target remote 127.0.0.1:7"),
+    ]
+
+
+@needs_compiler
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -251,7 +281,9 @@ def test_gdb_is_waited_for(tmp_path: Path) -> None:
         (["--cpus", "999", BOARD], f"--cpus 999: {BOARD} has 1 to"),
         (["--cpus", "many", BOARD], "'many' is not a valid integer"),
         (["--timeout", "-1", BOARD], "-1.0 is not in the range"),
-        (["--gdb", "70000", BOARD], "70000 is not in the range"),
+        (["--gdb", "70000", BOARD], "'70000' is no port: 1 to 65535, or nothing for a free one"),
+        (["--gdb", "-1", BOARD], "'-1' is no port: 1 to 65535"),
+        (["--gdb=near", BOARD], "'near' is no port: 1 to 65535"),
         (["--env", "1A=x", BOARD], '--env "1A=x": NAME=VALUE is valid'),
         (["--env", "A", BOARD], '--env "A": NAME=VALUE is valid'),
         (["riscv32-virt"], "is for RISCV, 64 bits; riscv32-virt runs RISCV, 32 bits"),
@@ -319,7 +351,7 @@ def test_words_keep_their_ends() -> None:
 def test_the_port_of_gdb_may_be_left_out() -> None:
     others = frozenset({"--cpus", "--env"})
     assert _with_port(["--gdb", "77", "b", "p"], others) == ["--gdb=77", "b", "p"]
-    assert _with_port(["--gdb", "--cpus", "2", "b"], others) == ["--gdb=1234", "--cpus", "2", "b"]
+    assert _with_port(["--gdb", "--cpus", "2", "b"], others) == ["--gdb=0", "--cpus", "2", "b"]
     assert _with_port(["--env", "--gdb", "b", "--gdb"], others) == ["--env", "--gdb", "b", "--gdb"]
 
 

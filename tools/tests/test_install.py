@@ -130,6 +130,7 @@ def test_files_name_no_source_tree(prefix: Path) -> None:
     assert not (prefix / "lib/pirn/python.new").exists()
     assert (prefix / "share/man/man1/pirn.1").exists()
     assert (prefix / "share/pirn/pirn-gdb.py").exists()
+    assert (prefix / "share/pirn/pirn_gdb_state.py").exists()
 
 
 def test_run(user: User) -> None:

@@ -13,7 +13,7 @@ import click
 from rich.table import Table
 
 from pirn_tools import terminal
-from pirn_tools.board import boards, machine, new, package, runner, watch
+from pirn_tools.board import boards, gdb, machine, new, package, runner, watch
 from pirn_tools.board.boards import Board
 from pirn_tools.board.options import boards_option
 from pirn_tools.board.places import Filter, Places
@@ -21,7 +21,6 @@ from pirn_tools.board.recording import Recording, finish
 from pirn_tools.group import Group
 from pirn_tools.launch import valued
 
-GDB_PORT = 1234
 TIMEOUT = 60.0
 
 
@@ -85,13 +84,13 @@ class RunCommand(click.Command):
 
 
 def _with_port(args: list[str], others: frozenset[str]) -> list[str]:
-    """--gdb → --gdb=1234, among the options in front of BOARD. others: those that have a value."""
+    """--gdb → --gdb=0, among the options in front of BOARD. others: those that have a value."""
     out: list[str] = []
     rest = list(args)
     while rest and rest[0].startswith("-") and rest[0] != "--":
         word = rest.pop(0)
         if word == "--gdb":
-            port = rest.pop(0) if rest and rest[0].isdigit() else str(GDB_PORT)
+            port = rest.pop(0) if rest and rest[0].lstrip("-").isdigit() else "0"
             word = f"--gdb={port}"
         out.append(word)
         if word in others:
@@ -112,9 +111,9 @@ def _with_port(args: list[str], others: frozenset[str]) -> list[str]:
 @click.option("--icount", is_flag=True, help="Time by instructions: runs repeat.")
 @click.option(
     "--gdb",
-    type=click.IntRange(1, 65535),
+    callback=gdb.port,
     metavar="[PORT]",
-    help=f"Wait for gdb at this port of this computer (default {GDB_PORT}).",
+    help="Wait for gdb at this port of this computer, or at a free one; says how to start gdb.",
 )
 @click.option(
     "--env",
@@ -152,6 +151,8 @@ def run(
     recordings = [
         Recording.asked(kind, options[kind]) for kind in ("trace", "prof") if options[kind]
     ]
+    if options["gdb"] is not None and not one.runner:
+        options["gdb"] = gdb.free(options["gdb"])
     line = _line(one, program, args, options, recordings)
     if options["dry_run"]:
         click.echo(shlex.join(line))
@@ -159,7 +160,7 @@ def run(
     (runner.check if one.runner else machine.check_qemu)(one)
     port, timeout = options["gdb"], options["timeout"]
     if port is not None:
-        click.echo(f"pirn: waiting for {machine.gdb_command(program, port)}", err=True)
+        click.echo(f"pirn: waiting for {gdb.command(program, port)}", err=True)
     if timeout is None:
         timeout = TIMEOUT if port is None else 0
     symbols = Places(Path(program))

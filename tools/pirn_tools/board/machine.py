@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -114,8 +113,3 @@ def check_qemu(board: Board) -> None:
         raise UserError(
             f"{board.qemu} is missing: tools/setup-boards --target {board.target.family}", status=2
         )
-
-
-def gdb_command(program: str, port: int) -> str:
-    remote = f"target remote 127.0.0.1:{port}"
-    return shlex.join(["gdb-multiarch", program, "-ex", remote])

@@ -6,6 +6,10 @@
  *
  * A reservation that a load-exclusive made before the interrupt ends with the return from it
  * (eret).
+ *
+ * Debuggers find the interrupted code by the frame: it is described in .debug_frame, which is not
+ * loaded. The return address is a column of its own, because the interrupted code's x30 is
+ * another one.
  */
 #include "arch_bare.h"
 
@@ -14,6 +18,9 @@
     mov     x0, #\which
     b       fault
     .endm
+
+    .cfi_sections .debug_frame
+#define RETURN_COLUMN 32
 
     /* Four each, exception, interrupt, fast interrupt, error: of level 1 with the stack pointer of
      * level 0; of level 1; of level 0 with 64 bits; with 32 bits. */
@@ -47,6 +54,12 @@ arch_vectors:
     \op     x18, x30, [sp, #144]
     .endm
 
+    /* The same for debuggers. */
+    .macro saved first, second, at
+    .cfi_offset x\first, \at - ARCH_FRAME_SIZE
+    .cfi_offset x\second, \at + 8 - ARCH_FRAME_SIZE
+    .endm
+
     .macro each_fp op
     .irp pair, "0,1", "2,3", "4,5", "6,7", "8,9", "10,11", "12,13", "14,15", "16,17", "18,19", "20,21", "22,23", "24,25", "26,27", "28,29", "30,31"
     fp_pair \op, \pair
@@ -60,7 +73,8 @@ arch_vectors:
 trap_interrupt:
     .cfi_startproc
     .cfi_signal_frame
-    .cfi_undefined x30
+    .cfi_return_column RETURN_COLUMN
+    .cfi_undefined RETURN_COLUMN
     msr     tpidrro_el0, x0
     mrs     x0, tpidr_el1
     str     x1, [x0, #BARE_CORE_SCRATCH]
@@ -82,6 +96,19 @@ trap_interrupt:
     str     x29, [sp, #ARCH_FRAME_CHAIN]
     each_fp stp
     mov     x0, sp
+    .cfi_remember_state
+    .cfi_def_cfa sp, ARCH_FRAME_SIZE
+    .cfi_offset RETURN_COLUMN, ARCH_FRAME_PC - ARCH_FRAME_SIZE
+    saved   0, 1, 0
+    saved   2, 3, 16
+    saved   4, 5, 32
+    saved   6, 7, 48
+    saved   8, 9, 64
+    saved   10, 11, 80
+    saved   12, 13, 96
+    saved   14, 15, 112
+    saved   16, 17, 128
+    saved   18, 30, 144
     bl      arch_interrupt
     each_fp ldp
     ldp     x0, x1, [sp, #ARCH_FRAME_CONTROL]
@@ -93,6 +120,7 @@ trap_interrupt:
     each    ldp
     ldp     x0, x1, [sp]
     add     sp, sp, #ARCH_FRAME_SIZE
+    .cfi_restore_state
     eret
 
 no_room:

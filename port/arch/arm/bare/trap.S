@@ -4,6 +4,10 @@
  * system mode, so that the thread can be switched away from inside like any other. A frame that
  * would not fit ends the program, on the core's own stack, and so does a fault.
  *
+ * Debuggers find the interrupted code by the frame, at the first of the two words that are pushed
+ * last: it is described in .debug_frame, which is not loaded. The return address is a column of its
+ * own, because the interrupted code's lr is another one.
+ *
  * In the modes that interrupts and faults come in, sp is the core's struct bare_core.
  */
 #include "arch_bare.h"
@@ -11,11 +15,19 @@
     .syntax unified
     .arm
 
+    .cfi_sections .debug_frame
+#define RETURN_COLUMN 15
+    .set FRAME, 9 * 4                   /* the registers, pc, status */
+
     .section .text.trap, "ax"
     .globl trap_interrupt, trap_fast, trap_undefined, trap_call, trap_fetch, trap_data
     .type trap_interrupt, %function
 trap_interrupt:
     .fnstart
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column RETURN_COLUMN
+    .cfi_undefined RETURN_COLUMN
     sub     lr, lr, #4
     stmib   sp, {r0, r1}
     mov     r0, sp
@@ -39,6 +51,16 @@ trap_interrupt:
     vmrs    r1, fpscr
 #endif
     push    {r0, r1}
+    .cfi_remember_state
+    .cfi_escape 0x0f, 5, 0x7d, 0, 0x06, 0x23, FRAME  /* the frame's end: *sp + FRAME */
+    .cfi_offset r0, 0*4 - FRAME
+    .cfi_offset r1, 1*4 - FRAME
+    .cfi_offset r2, 2*4 - FRAME
+    .cfi_offset r3, 3*4 - FRAME
+    .cfi_offset r11, 4*4 - FRAME
+    .cfi_offset r12, 5*4 - FRAME
+    .cfi_offset lr, 6*4 - FRAME
+    .cfi_offset RETURN_COLUMN, 7*4 - FRAME
     bl      arch_interrupt
     pop     {r0, r1}
 #ifdef __ARM_FP
@@ -51,6 +73,7 @@ trap_interrupt:
     mov     sp, r0
     clrex                               /* an ldrex before the interrupt has no strex behind it */
     pop     {r0-r3, r11, r12, lr}
+    .cfi_restore_state
     rfeia   sp!
 
 no_room:
@@ -61,6 +84,7 @@ no_room:
     mov     r11, #0
     bl      bare_no_room
     .cantunwind
+    .cfi_endproc
     .fnend
     .size trap_interrupt, . - trap_interrupt
 

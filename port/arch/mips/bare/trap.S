@@ -4,6 +4,10 @@
  * thread's stack, so that the thread can be switched away from inside like any other. A frame that
  * would not fit ends the program, on the core's own stack.
  *
+ * Debuggers find the interrupted code by the frame: it is described in .debug_frame, which is not
+ * loaded. The return address is a column of its own, because the interrupted code's $31 is
+ * another one.
+ *
  * Waiting: this CPU's `wait` does not end for interrupts that are masked. So arch_wait lets them
  * in, and an interrupt that is taken between there and the end of arch_wait handles nothing: it
  * masks interrupts again and goes on behind the instruction, wherever before or after that it came.
@@ -37,13 +41,26 @@
     .endr
     .endm
 
+    .cfi_sections .debug_frame
+#define RETURN_COLUMN 66
+
+    /* Where `each` has put its registers, from the frame's end. */
+    .macro each_saved
+    .set place, 16 - ARCH_FRAME_SIZE
+    .irp reg, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 31
+    .cfi_offset \reg, place
+    .set place, place + 4
+    .endr
+    .endm
+
     .section .text.trap, "ax"
     .globl trap_entry
     .type trap_entry, @function
 trap_entry:
     .cfi_startproc
     .cfi_signal_frame
-    .cfi_undefined 31
+    .cfi_return_column RETURN_COLUMN
+    .cfi_undefined RETURN_COLUMN
     mfc0 $26, EPC
     la $27, wait_begin
     subu $26, $26, $27
@@ -72,6 +89,10 @@ trap_entry:
     ehb
     mfc0 $4, CAUSE
     move $5, $29
+    .cfi_remember_state
+    .cfi_def_cfa 29, ARCH_FRAME_SIZE
+    .cfi_offset RETURN_COLUMN, ARCH_FRAME_PC - ARCH_FRAME_SIZE
+    each_saved
     jal arch_trap
     lw $8, ARCH_FRAME_STATUS($29)   /* as the entry has found it: eret ends that */
     mtc0 $8, STATUS
@@ -87,6 +108,7 @@ trap_entry:
     mtlo $9
     each lw
     addiu $29, $29, ARCH_FRAME_SIZE
+    .cfi_restore_state
     ehb
     eret
 

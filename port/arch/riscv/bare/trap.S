@@ -3,6 +3,10 @@
  * trap.S (RISC-V) - interrupts and exceptions: what a call would lose is saved on the running
  * thread's stack, so that the thread can be switched away from inside like any other. A frame that
  * would not fit ends the program, on the core's own stack.
+ *
+ * Debuggers find the interrupted code by the frame: it is described in .debug_frame, which is not
+ * loaded. The return address is a column of its own, because the interrupted code's ra is
+ * another one.
  */
 #include "arch_bare.h"
 
@@ -50,6 +54,14 @@
 #endif
     .endm
 
+    .cfi_sections .debug_frame
+#define RETURN_COLUMN 64
+
+    /* Where `each` has put a register, from the frame's end. */
+    .macro saved reg, word
+    .cfi_offset \reg, \word*ARCH_WORD - ARCH_FRAME_SIZE
+    .endm
+
     .section .text.trap, "ax"
     .globl trap_entry
     .type trap_entry, @function
@@ -57,7 +69,8 @@
 trap_entry:
     .cfi_startproc
     .cfi_signal_frame
-    .cfi_undefined ra
+    .cfi_return_column RETURN_COLUMN
+    .cfi_undefined RETURN_COLUMN
     csrrw t0, mscratch, t0              /* t0: the core; mscratch: t0 */
     SAVE t1, BARE_CORE_SCRATCH(t0)
     LOAD t1, BARE_CORE_STACK_LOW(t0)
@@ -81,6 +94,25 @@ trap_entry:
 #endif
     csrr a0, mcause
     mv a1, sp
+    .cfi_remember_state
+    .cfi_def_cfa sp, ARCH_FRAME_SIZE
+    .cfi_offset RETURN_COLUMN, ARCH_FRAME_PC - ARCH_FRAME_SIZE
+    saved ra, 0
+    saved t0, 1
+    saved t1, 2
+    saved t2, 3
+    saved t3, 4
+    saved t4, 5
+    saved t5, 6
+    saved t6, 7
+    saved a0, 8
+    saved a1, 9
+    saved a2, 10
+    saved a3, 11
+    saved a4, 12
+    saved a5, 13
+    saved a6, 14
+    saved a7, 15
     call arch_trap
 #ifdef __riscv_flen
     LOAD a2, ARCH_FRAME_FCSR(sp)
@@ -96,6 +128,7 @@ trap_entry:
     LOAD t0, 1*ARCH_WORD(sp)
     each LOAD
     addi sp, sp, ARCH_FRAME_SIZE
+    .cfi_restore_state
     mret
 
 no_room:
