@@ -66,7 +66,7 @@ FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -460,6 +460,10 @@ affinity-doc: setup build-release
 ## pipelines-doc: programs that work in stages, with learned affinity and without, update docs/results/pipelines.md (10 minutes)
 pipelines-doc: setup build-release
 	$(VENV)/pirn bench figures pipelines --output docs/results
+
+## cache-aware-doc: policies that know what threads demand of a cache, in the model, update docs/results/cache-aware.md (2 minutes)
+cache-aware-doc: setup build-release
+	$(VENV)/pirn bench figures cache-aware --output docs/results
 
 ## library-waits-doc: threads that wait in stdio, C++, OpenMP, the resolver, update docs/results/library-waits.md (5 minutes)
 library-waits-doc: setup build-release
