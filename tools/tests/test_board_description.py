@@ -221,6 +221,13 @@ def test_cmake_says_what_is_valid(tmp_path: Path, name: str | None, said: str) -
         ("ram_mib = 128", "ram_mib = 64", "arguments: -m 128M, but image: ram_mib says 64M"),
         ("ram_mib = 128", "ram_mib = 128\nbegin = 0", "image: begin is to be within the memory"),
         ("ram_mib = 128", "ram_mib = 128\npage = true", "image: page is to be a whole number"),
+        ("10 = ", "256 = ", 'interrupts: "256" is to be the number of an interrupt, 0 to 255'),
+        ("10 = ", "9-7 = ", 'interrupts: "9-7" is to be the number of an interrupt, 0 to 255'),
+        ("10 = ", "ten = ", 'interrupts: "ten" is to be the number of an interrupt, 0 to 255'),
+        ("10 = ", "8-10 = ", "interrupts: 8 is there twice"),
+        ('10 = "', '10 = 1 # "', "interrupts: is to be a table of number = text"),
+        ("11 = ", "12 = ", "tests.alarm: source 11 is not among the interrupts"),
+        ("10 = ", "9 = ", "tests.alarm: console 10 is not among the interrupts"),
         ("check = true", 'check = "yes"', "tests: check is to be true or false"),
         ("check = true", 'fast = "["', "tests: fast is to be a regular expression"),
         (

@@ -9,6 +9,7 @@ An unknown or missing key is an error that names the file and the key, and lists
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import tomllib
@@ -27,11 +28,11 @@ FILE = "board.toml"
 VARIABLE = "PIRN_BOARDS"
 INSTALLED = "pirn/boards"  # below the folder of the libraries: cmake/install-board.cmake
 INPUTS = ("console", "program")
-ALARMS = ("cntp", "pit", "rtc", "sp804")  # tests/board/alarm_<device>.c
+ALARMS = ("cntp", "pit", "rtc", "sp804")  # skeleton-irq/alarm_<device>.c
 
 # Tables: the keys that are needed, the others.
 REQUIRED = ("description", "target", "cpus")
-OPTIONAL = ("exit", "qemu", "memory", "image", "tests", "bench", "runner", "like")
+OPTIONAL = ("exit", "qemu", "memory", "interrupts", "image", "tests", "bench", "runner", "like")
 CPUS = (("default", "most"), ("tested",))
 QEMU = (("program", "arguments"), ())
 RUNNER = (("command",), ("input", "packages"))
@@ -44,6 +45,8 @@ ALARM = (("device", "source", "address", "console"), ("hz",))
 BENCH = ((), ("sections", "programs", "sizes"))
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
+NUMBERS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?\Z")
+LAST_SOURCE = 255  # port/env/bare/bare_irq.c
 MIB = 1 << 20
 
 
@@ -70,6 +73,15 @@ class Image:
     code: str  # the folder of the board's own sources; "": the one of board.toml
     devices: tuple[str, ...]  # files of port/board/devices
     addresses: tuple[tuple[str, int], ...]  # BOARD_... of board_map.h
+
+
+@dataclass(frozen=True)
+class Interrupts:
+    """Of a device, or of several alike: numbers of the interrupt controller (<pirn/irq.h>)."""
+
+    first: int
+    last: int
+    what: str
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,7 @@ class Board:
     qemu: str
     arguments: tuple[str, ...]
     memory: tuple[tuple[int, str], ...]
+    interrupts: tuple[Interrupts, ...]
     runner: Runner | None
     package: Path  # the folder of the board for which its programs are built
     image: Image | None = None
@@ -230,6 +243,7 @@ def _board(path: Path, table: dict[str, Any], package: Path) -> Board:
         qemu=qemu.text("program") if qemu else "",
         arguments=qemu.words("arguments") if qemu else (),
         memory=_memory(table.get("memory", {})),
+        interrupts=_interrupts(table.get("interrupts", {})),
         runner=runner,
         package=package,
         image=_image(table["image"]) if "image" in table else None,
@@ -237,6 +251,7 @@ def _board(path: Path, table: dict[str, Any], package: Path) -> Board:
         bench=_bench(table.get("bench", {})),
     )
     _check_ram(board)
+    _check_interrupts(board)
     return board
 
 
@@ -259,6 +274,25 @@ def _memory(table: object) -> tuple[tuple[int, str], ...]:
     if not isinstance(table, dict) or not all(isinstance(what, str) for what in table.values()):
         raise ValueError("memory: is to be a table of address = text")
     return tuple((_address(text), what) for text, what in table.items())
+
+
+def _interrupts(table: object) -> tuple[Interrupts, ...]:
+    if not isinstance(table, dict) or not all(isinstance(what, str) for what in table.values()):
+        raise ValueError("interrupts: is to be a table of number = text")
+    found = [_numbers(text, what) for text, what in table.items()]
+    for one, following in itertools.pairwise(sorted(found, key=lambda one: one.first)):
+        if following.first <= one.last:
+            raise ValueError(f"interrupts: {following.first} is there twice")
+    return tuple(found)
+
+
+def _numbers(text: str, what: str) -> Interrupts:
+    match = NUMBERS.match(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if not first <= last <= LAST_SOURCE:
+        valid = f"0 to {LAST_SOURCE}, or several as 1-8"
+        raise ValueError(f'interrupts: "{text}" is to be the number of an interrupt, {valid}')
+    return Interrupts(first, last, what)
 
 
 def _address(text: str) -> int:
@@ -361,6 +395,14 @@ def _check_ram(board: Board) -> None:
     given, wanted = words[words.index("-m") + 1], f"{board.image.ram_mib}M"
     if given != wanted:
         raise ValueError(f"qemu: arguments: -m {given}, but image: ram_mib says {wanted}")
+
+
+def _check_interrupts(board: Board) -> None:
+    """Those by which tests check the board are told to its users, too."""
+    alarm = board.tests.alarm
+    for key, number in (("source", alarm.source), ("console", alarm.console)) if alarm else ():
+        if not any(one.first <= number <= one.last for one in board.interrupts):
+            raise ValueError(f"tests.alarm: {key} {number} is not among the interrupts")
 
 
 def _target(name: str, table: Sequence[Target]) -> Target:

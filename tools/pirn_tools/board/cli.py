@@ -47,7 +47,8 @@ def list_boards(places: tuple[Path, ...]) -> None:
 @boards_option
 @click.argument("name", metavar="BOARD")
 def info(name: str, places: tuple[Path, ...]) -> None:
-    """Say what BOARD is: CPUs, memory, how its programs are compiled and how they end."""
+    """Say what BOARD is: CPUs, memory, interrupts of devices, how its programs are compiled and how
+    they end."""
     one = boards.find(boards.folders(places), name)
     rows = [
         ("board", f"{one.name}: {one.description}"),
@@ -63,6 +64,9 @@ def info(name: str, places: tuple[Path, ...]) -> None:
         click.echo(f"{title:<10} {text}")
     for i, (address, what) in enumerate(one.memory):
         click.echo(f"{'' if i else 'memory':<10} {address:#010x}  {what}")
+    for i, some in enumerate(one.interrupts):
+        numbers = f"{some.first} to {some.last}" if some.last != some.first else f"{some.first}"
+        click.echo(f"{'' if i else 'interrupts':<10} {numbers:>10}  {some.what}")
 
 
 @board.command()

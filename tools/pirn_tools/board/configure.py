@@ -128,6 +128,9 @@ def tree(
         "PIRN_BOARD_UNCACHED": ["ON" if image.uncached else "OFF"],
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
+        "PIRN_BOARD_INTERRUPTS": [
+            number for one in board.interrupts for number in range(one.first, one.last + 1)
+        ],
         "PIRN_BOARD_ALARM": []
         if alarm is None
         else [alarm.device, alarm.source, f"{alarm.address:#x}", alarm.console, alarm.hz],
