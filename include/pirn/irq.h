@@ -11,13 +11,18 @@ extern "C" {
 
 /* Call fn(arg) from now on when the device interrupts. It is called with interrupts disabled, on
  * the core that runs the caller now, on the stack of the interrupted thread. fn must make the
- * device stop interrupting. It may call functions that never wait: pirn_sem_post, pirn_cond_signal,
- * pirn_cond_broadcast, pirn_create, pirn_now, and those of POSIX like sem_post. It may not call
- * functions of the C library that take a lock (malloc, stdio). If it makes a thread ready that has
- * a higher priority than the interrupted one, that thread runs when fn returns, wherever the
- * interrupt came (with preemption, in a discipline with priorities).
- * docs/results/board-latency.md has the times, in instructions. A handler that waits, yields or
- * calls malloc or stdio ends the program with a message.
+ * device stop interrupting. If it makes a thread ready that has a higher priority than the
+ * interrupted one, that thread runs when fn returns, wherever the interrupt came (with preemption,
+ * in a discipline with priorities). docs/results/board-latency.md has the times, in instructions.
+ *
+ * A handler may call
+ *   - pirn_sem_post, pirn_sem_trywait; sem_post, sem_trywait
+ *   - pirn_cond_signal, pirn_cond_broadcast; pthread_cond_signal, pthread_cond_broadcast
+ *   - pirn_create and pirn_detach
+ *   - pirn_now, pirn_cpu_self
+ *   - pirn_dump
+ * It must not wait or yield, nor call functions of the C library that take a lock (malloc, stdio,
+ * exit): that ends the program with a message.
  *
  * `source` is the device's number in the interrupt controller. A second call for the same source
  * replaces the handler; with fn NULL the device's interrupt is disabled.

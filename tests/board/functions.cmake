@@ -58,7 +58,8 @@ endfunction()
 # address, the console's source, its clock's Hz).
 function(target_link_alarm target)
   list(POP_FRONT PIRN_BOARD_ALARM device source address console hz)
-  target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board/alarm_${device}.c)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board)
+  set(alarms ${PROJECT_SOURCE_DIR}/tools/pirn_tools/board/skeleton-irq) # of projects with a handler, too
+  target_sources(${target} PRIVATE ${alarms}/alarm_${device}.c)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board ${alarms})
   target_compile_definitions(${target} PRIVATE ALARM_SOURCE=${source} ALARM_ADDRESS=${address} CONSOLE_SOURCE=${console} ALARM_HZ=${hz})
 endfunction()

@@ -20,10 +20,10 @@ from pirn_tools.errors import UserError
 BOARD = "riscv64-virt"
 
 
-def missing() -> str | None:
+def missing(name: str = BOARD) -> str | None:
     """Why there is nothing to test."""
     try:
-        board = boards.find(boards.folders(), BOARD)
+        board = boards.find(boards.folders(), name)
         package.find(board)
     except UserError as error:
         return error.message
@@ -155,6 +155,31 @@ def test_what_new_prints_does_what_it_says(tmp_path: Path) -> None:
     assert "pass  hello: sum  (" in said[3]
     assert said[3].endswith(f"1 passed, 0 failed, 0 skipped, in 1 project on {BOARD}\n")
     assert not list(tmp_path.rglob("*@*"))
+
+
+@pytest.mark.parametrize("name", ["riscv64-virt", "aarch64-virt", "vexpress-a9", "malta-p5600"])
+def test_a_project_with_a_handler(tmp_path: Path, name: str) -> None:
+    """Done as it says: the handler posts, the thread takes each event, the watchdog is served."""
+    if missing(name):
+        pytest.skip(str(missing(name)))
+    done = pirn("board", "new", "--irq", "--board", name, "device", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [line.strip() for line in done.stdout.splitlines()[1:]]
+    said = [shell(line, tmp_path).stdout for line in lines]
+    assert said[2] == "100 events\n"
+    assert "pass  device: device  (" in said[3]
+    assert len(list((tmp_path / "device").glob("alarm_*.c"))) == 1
+    sources = [path for path in (tmp_path / "device").iterdir() if path.is_file()]
+    assert not any("@" in path.read_text() for path in sources)
+
+
+def test_a_handler_needs_a_device(tmp_path: Path) -> None:
+    done = pirn("board", "new", "--irq", "--board", "pirn-soc", "device", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--irq: the description of pirn-soc names no device" in done.stderr
+    valid = "aarch64-virt, arm-virt, malta-p5600, realview-eb-mpcore, riscv32-virt, riscv64-virt"
+    assert f"boards that have one: {valid}" in " ".join(done.stderr.split())
+    assert not (tmp_path / "device").exists()
 
 
 def test_what_its_readme_says(hello: Path) -> None:
