@@ -85,7 +85,8 @@ class PirnUnwinder(Unwinder):
         for name, value in chosen.registers.items():
             info.add_saved_register(name, state.unsigned(value))
         for name in arch.same:
-            info.add_saved_register(name, pending.read_register(name))
+            if pending.architecture().registers().find(name) is not None:
+                info.add_saved_register(name, pending.read_register(name))
         return info
 
 

@@ -29,7 +29,9 @@ class Arch(NamedTuple):
     room: int  # bytes that are left free above the stack pointer of a thread that has not run
     step: int  # bytes of the shortest instruction
     link: str  # register of the return address; a thread that has not run returns to 0
-    same: tuple[str, ...] = ()  # registers that are alike on all stacks, and gdb asks for
+    same: tuple[
+        str, ...
+    ] = ()  # registers that are alike on all stacks, and gdb asks for if it has them
 
 
 ARCHES = {  # by the beginning of gdb's name
@@ -38,7 +40,8 @@ ARCHES = {  # by the beginning of gdb's name
     "riscv:rv64": Arch("pc", "sp", 16, {"fp": 0, "s1": 8}, 0, 2, "ra"),
     "riscv:rv32": Arch("pc", "sp", 16, {"fp": 0, "s1": 4}, 0, 2, "ra"),
     "aarch64": Arch("pc", "sp", 16, {"x29": 0, "x19": 8}, 0, 4, "x30"),
-    "arm": Arch("pc", "sp", 16, {"r11": 8, "r7": 12}, 8, 4, "lr", ("cpsr",)),
+    # Microcontrollers (xpsr), too.
+    "arm": Arch("pc", "sp", 16, {"r11": 8, "r7": 12}, 8, 2, "lr", ("cpsr", "xpsr")),
     "mips": Arch("pc", "sp", 32, {"s8": 28}, 32, 4, "ra"),
 }
 

@@ -235,6 +235,11 @@ def test_cmake_says_what_is_valid(tmp_path: Path, name: str | None, said: str) -
             'device = "rtk"',
             'tests.alarm: device "rtk" (valid: cntp, pit, rtc, sp804)',
         ),
+        (
+            'device = "rtc"',
+            'device = "sp804"',
+            "tests.alarm: hz is to be the rate of the device's clock, 1000000 or more",
+        ),
         ("source = 11", "sauce = 11", "tests.alarm: unknown: sauce (valid: address, console,"),
         (
             "programs = true",

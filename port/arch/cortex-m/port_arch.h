@@ -5,7 +5,8 @@
  * cannot be clobbers everywhere and are saved by hand. Of the floating-point registers s0 to s31
  * are listed, as d0 to d15; FPSCR is switched by port_fp only.
  *
- * Addresses of code in `pc` may have the lowest bit set, which says Thumb: a move to pc ignores it.
+ * Addresses of functions have the lowest bit set, which says Thumb; `pc` has not, as the move to pc
+ * needs no bit.
  */
 #ifndef PIRN_PORT_ARCH_H
 #define PIRN_PORT_ARCH_H
@@ -42,7 +43,7 @@ ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size,
 {
     uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
     ctx->sp = (void *)(top - PORT_ARCH_CALL_ROOM);
-    ctx->pc = (void *)entry;
+    ctx->pc = (void *)((uintptr_t)entry & ~(uintptr_t)1);
 }
 
 ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct port_ctx *to,

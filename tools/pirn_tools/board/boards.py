@@ -48,6 +48,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
 NUMBERS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?\Z")
 LAST_SOURCE = 255  # port/env/bare/bare_irq.c
 MIB = 1 << 20
+MHZ = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -379,6 +380,8 @@ def _alarm(table: object) -> Alarm:
     device = entry.text("device")
     if device not in ALARMS:
         raise ValueError(f'tests.alarm: device "{device}" (valid: {listing(ALARMS)})')
+    if device == "sp804" and entry.number("hz") < MHZ:
+        raise entry.wrong("hz", f"the rate of the device's clock, {MHZ} or more")
     return Alarm(device, *(entry.number(key) for key in ("source", "address", "console", "hz")))
 
 

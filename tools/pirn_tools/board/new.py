@@ -86,6 +86,7 @@ def _values(alarm: Alarm | None) -> dict[str, str]:
         "DEVICE": alarm.device,
         "SOURCE": str(alarm.source),
         "ADDRESS": f"{alarm.address:#x}",
+        "HZ": str(alarm.hz),
     }
 
 

@@ -20,8 +20,22 @@
 #define FRAME_BYTES 32
 #define FRAME_PC 24
 
+/* For debuggers, in `away`: its stack begins with the frame's address and EXC_RETURN. What was
+ * interrupted has its stack pointer behind the frame; 72 bytes more if that has floating point (bit
+ * 4 is 0), 4 if the hardware has aligned it (bit 9 of the status). A register is at the frame's
+ * address and an offset. */
+#define CFA_EXPRESSION 0x0f
+#define FRAME_END 0x7d, 0, 0x06, 0x12, 0x23, 28, 0x06, 0x39, 0x25, 0x31, 0x1a, 0x32, 0x24, 0x22, 0x23, FRAME_BYTES
+#define WITH_FP 0x7d, 4, 0x06, 0x34, 0x25, 0x31, 0x1a, 0x31, 0x27, 0x08, 72, 0x1e, 0x22
+    .macro saved number, at
+    .cfi_escape 0x10, \number, 5, 0x7d, 0, 0x06, 0x23, \at
+    .endm
+
     .syntax unified
     .thumb
+
+    .cfi_sections .debug_frame
+#define RETURN_COLUMN 15
 
     .section .text.trap, "ax"
     .globl trap_interrupt, trap_fault, trap_call
@@ -79,9 +93,23 @@ no_room:
     .thumb_func
 away:
     .fnstart
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column RETURN_COLUMN
+    .cfi_undefined RETURN_COLUMN
     push    {r0, r1}
+    .cfi_remember_state
+    .cfi_escape CFA_EXPRESSION, 29, FRAME_END, WITH_FP
+    saved   0, 0
+    saved   1, 4
+    saved   2, 8
+    saved   3, 12
+    saved   12, 16
+    saved   14, 20
+    saved   RETURN_COLUMN, FRAME_PC
     bl      bare_irq_switch
     pop     {r0, r1}
+    .cfi_restore_state
 #ifdef __ARM_FP
     mrs     r2, control                 /* the call's frame has no floating point */
     bic     r2, r2, #CONTROL_FP
@@ -91,6 +119,7 @@ away:
     svc     0
 away_end:
     udf     #0
+    .cfi_endproc
     .cantunwind
     .fnend
     .size away, . - away
