@@ -44,10 +44,12 @@ STEPS = (
         ("T1 to T4 are released", "the schedule of Table 2.1"),
     ),
     Step(
-        "Figure 2.5: late threads go first, by deadline; then the smallest working set",
-        "`gate:order=edf`: so",
+        "Figure 2.5: late threads go first, by deadline; then the smallest working set, which is "
+        "promoted and stays the next one",
+        "`gate:order=edf`: so, but a smaller one that becomes ready later goes before it",
         DEMAND,
         ("threads are late", "nobody is late"),
+        "in part",
     ),
     Step(
         "A thread from the promotion queue runs only if it fits, else the core stays idle; late "
