@@ -218,8 +218,10 @@ def missing() -> str:
 
 
 def symbol(address: int) -> str:
-    """`0x1234 <name>`."""
+    """`0x1234 <name>`. The address of a function of Thumb has its lowest bit set."""
     said = gdb.execute(f"info symbol {address:#x}", to_string=True)
+    if " + 1 in section " in said:
+        return symbol(address - 1)
     if said.startswith("No symbol"):
         return f"{address:#x}"
     return f"{address:#x} <{said.split(' in section ')[0]}>"
