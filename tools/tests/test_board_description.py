@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pirn_tools import paths
-from pirn_tools.board import boards, configure, lists, picolibc
+from pirn_tools.board import boards, configure, lists, machine, picolibc
 from pirn_tools.errors import UserError
 
 ROOT = paths.project()
@@ -127,6 +127,19 @@ def test_the_image_is_linked_where_the_description_says(tmp_path: Path) -> None:
     assert "BOARD_UNCACHED" not in header
 
 
+def test_parked_cores_are_told_to_the_start_code_and_the_machine(tmp_path: Path) -> None:
+    file = drop_in(tmp_path, changed(("[1, 2, 4]", "[1, 2, 4]\nparked = [0, 5]")))
+    board = boards.read(file)
+    configure.write(board, file, tmp_path)
+    assert "#define BOARD_PARKED 0x21\n" in (tmp_path / "board" / "board_map.h").read_text()
+    line = machine.command(board, "a.elf", [], machine.Options(3))
+    assert line[line.index("-smp") + 1] == "5"
+    other = (boards.folder(ROOT) / "vexpress-a9" / boards.FILE).read_text()
+    file = drop_in(tmp_path, other.replace("[1, 2, 4]", "[1, 2, 4]\nparked = [0]"))
+    with pytest.raises(UserError, match=r"start code of arm parks no cores .that does: riscv"):
+        boards.read(file)
+
+
 def test_data_are_linked_where_memory_is_not_cached(tmp_path: Path) -> None:
     begin = "begin = 0x80200000\nuncached = 0xc0000000"
     file = drop_in(tmp_path, changed(("ram_mib = 128", f"ram_mib = 128\n{begin}")))
@@ -212,7 +225,7 @@ def test_cmake_says_what_is_valid(tmp_path: Path, name: str | None, said: str) -
         ("description =", "descripton =", "unknown: descripton (valid: bench, cpus, description,"),
         ('target = "rv64"', "", "'target' is missing (needed: cpus, description, exit, qemu,"),
         ('exit = "', 'exit = 1 # "', "exit is to be a text"),
-        ("most = 8", "moist = 8", "cpus: unknown: moist (valid: default, most, tested); did you"),
+        ("most = 8", "moist = 8", "cpus: unknown: moist (valid: default, most, parked, tested);"),
         ("most = 8", 'most = "8"', "cpus: most is to be a whole number"),
         ("[1, 2, 4]", "[1, 4]", "cpus: tested is to be 1, 2 and then larger numbers up to most"),
         ("[1, 2, 4]", "[1, 2, 9]", "cpus: tested is to be 1, 2 and then larger numbers up to"),
@@ -221,6 +234,8 @@ def test_cmake_says_what_is_valid(tmp_path: Path, name: str | None, said: str) -
         ("ram_mib = 128", "ram_mib = 64", "arguments: -m 128M, but image: ram_mib says 64M"),
         ("ram_mib = 128", "ram_mib = 128\nbegin = 0", "image: begin is to be within the memory"),
         ("ram_mib = 128", "ram_mib = 128\npage = true", "image: page is to be a whole number"),
+        ("[1, 2, 4]", "[1, 2, 4]\nparked = [1, 0]", "cpus: parked is to be cores in order, each"),
+        ("[1, 2, 4]", "[1, 2, 4]\nparked = [32]", "cpus: parked is to be cores in order, each"),
         ("10 = ", "256 = ", 'interrupts: "256" is to be the number of an interrupt, 0 to 255'),
         ("10 = ", "9-7 = ", 'interrupts: "9-7" is to be the number of an interrupt, 0 to 255'),
         ("10 = ", "ten = ", 'interrupts: "ten" is to be the number of an interrupt, 0 to 255'),

@@ -50,24 +50,31 @@
 #define MIE_TIMER 0x80u
 #define MIE_DEVICE 0x800u
 
+/* Harts that run no programs (start.S); all of them exist. */
+#ifdef BOARD_PARKED
+#define PARKED ((unsigned)__builtin_popcount(BOARD_PARKED))
+#else
+#define PARKED 0u
+#endif
+
 /* A hart that does not exist has no timer that would keep what is written. */
 unsigned board_core_count(void)
 {
     static unsigned count;
-    while (count < BARE_CORES) {
+    while (count < BARE_CORES + PARKED) {
         put32(MTIMECMP(count) + 4, UINT32_MAX);
         if (get32(MTIMECMP(count) + 4) != UINT32_MAX) {
             break;
         }
         count++;
     }
-    return count;
+    return count - PARKED;
 }
 
 void board_cores_wake(void)
 {
     unsigned long self = arch_core()->hart;
-    for (unsigned hart = 0; hart < board_core_count(); hart++) {
+    for (unsigned hart = 0; hart < board_core_count() + PARKED; hart++) {
         if (hart != self) {
             board_ipi(hart);
         }

@@ -33,7 +33,7 @@ ALARMS = ("cntp", "pit", "rtc", "sp804")  # skeleton-irq/alarm_<device>.c
 # Tables: the keys that are needed, the others.
 REQUIRED = ("description", "target", "cpus")
 OPTIONAL = ("exit", "qemu", "memory", "interrupts", "image", "tests", "bench", "runner", "like")
-CPUS = (("default", "most"), ("tested",))
+CPUS = (("default", "most"), ("tested", "parked"))
 QEMU = (("program", "arguments"), ())
 RUNNER = (("command",), ("input", "packages"))
 IMAGE = (
@@ -47,6 +47,8 @@ BENCH = ((), ("sections", "programs", "sizes"))
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
 NUMBERS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?\Z")
 LAST_SOURCE = 255  # port/env/bare/bare_irq.c
+PARKED_MOST = 32
+PARKING = ("riscv",)  # port/arch whose start code parks cores
 MIB = 1 << 20
 MHZ = 1_000_000
 
@@ -122,6 +124,7 @@ class Board:
     cpus_default: int
     cpus_most: int
     cpus_tested: tuple[int, ...]
+    parked: tuple[int, ...]  # cores beside the CPUs, by the hardware's numbers
     qemu: str
     arguments: tuple[str, ...]
     memory: tuple[tuple[int, str], ...]
@@ -241,6 +244,7 @@ def _board(path: Path, table: dict[str, Any], package: Path) -> Board:
         cpus_default=default,
         cpus_most=most,
         cpus_tested=tested,
+        parked=_parked(cpus),
         qemu=qemu.text("program") if qemu else "",
         arguments=qemu.words("arguments") if qemu else (),
         memory=_memory(table.get("memory", {})),
@@ -253,6 +257,11 @@ def _board(path: Path, table: dict[str, Any], package: Path) -> Board:
     )
     _check_ram(board)
     _check_interrupts(board)
+    if board.parked and board.image is not None and board.target.family not in PARKING:
+        raise ValueError(
+            f"cpus: parked: the start code of {board.target.family} parks no cores "
+            f"(that does: {listing(PARKING)})"
+        )
     return board
 
 
@@ -269,6 +278,14 @@ def _cpus(entry: Entry) -> tuple[int, int, tuple[int, ...]]:
     ):
         raise entry.wrong("tested", "1, 2 and then larger numbers up to most")
     return default, most, tested
+
+
+def _parked(entry: Entry) -> tuple[int, ...]:
+    """As a bit each in the start code."""
+    parked = entry.numbers("parked")
+    if parked != tuple(sorted({core for core in parked if 0 <= core < PARKED_MOST})):
+        raise entry.wrong("parked", f"cores in order, each once, 0 to {PARKED_MOST - 1}")
+    return parked
 
 
 def _memory(table: object) -> tuple[tuple[int, str], ...]:

@@ -59,7 +59,7 @@ def write(board: Board, file: Path, build: Path) -> None:
     code = code_folder(image, file, paths.project())
     _write(build / "board.cmake", _cmake(file, toolchain(board)))
     _write(build / "board" / "board.ld", linker_script(image, file))
-    _write(build / "board" / "board_map.h", map_header(image, file))
+    _write(build / "board" / "board_map.h", map_header(image, file, board.parked))
     queues = [
         other.name
         for other in boards.load_all([boards.folder(paths.project())])
@@ -160,7 +160,7 @@ def linker_script(image: Image, file: Path) -> str:
     return "\n".join([*lines, "INCLUDE image.ld", ""])
 
 
-def map_header(image: Image, file: Path) -> str:
+def map_header(image: Image, file: Path, parked: Iterable[int] = ()) -> str:
     values = {"ram_mib": image.ram // boards.MIB, "ram_mibs": image.ram_mib}
     if image.flash_mib:
         values["flash_mib"] = image.flash // boards.MIB
@@ -168,6 +168,9 @@ def map_header(image: Image, file: Path) -> str:
     if image.uncached:
         values["uncached"] = image.uncached
     values.update(image.addresses)
+    mask = sum(1 << core for core in parked)
+    if mask:
+        values["parked"] = mask
     lines = [
         f"/* {HEADER} */",
         f"/* {MADE.format(file=file.name)} */",

@@ -35,7 +35,7 @@ class Options:
 def command(board: Board, program: str, words: Sequence[str], options: Options) -> list[str]:
     """QEMU's. words: what the program gets, see `words`."""
     semihosting = ["enable=on", "target=native", *(f"arg={_doubled(word)}" for word in words)]
-    line = [board.qemu, *board.arguments, "-smp", str(cpus(board, options)), *COMMON]
+    line = [board.qemu, *board.arguments, "-smp", str(cores(board, options)), *COMMON]
     line += [*options.words, "-semihosting-config", ",".join(semihosting)]
     if options.icount:
         line += ICOUNT
@@ -50,6 +50,11 @@ def cpus(board: Board, options: Options) -> int:
     if not 1 <= chosen <= board.cpus_most:
         raise UserError(f"--cpus {chosen}: {board.name} has 1 to {board.cpus_most}", status=2)
     return chosen
+
+
+def cores(board: Board, options: Options) -> int:
+    """Of the machine: CPUs, and those that do not run programs."""
+    return cpus(board, options) + len(board.parked)
 
 
 def _doubled(word: str) -> str:

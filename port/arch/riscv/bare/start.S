@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Each takes
- * a number; the first one clears memory and goes on to bare_main, the others touch no memory but
- * `arrived`, `released` and `bare_harts` until it has.
+ * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Those of
+ * BOARD_PARKED, a bit for each hart, sleep for ever and touch nothing (cpus.parked in board.toml).
+ * Each other one takes a number; the first one clears memory and goes on to bare_main, the others
+ * touch no memory but `arrived`, `released` and `bare_harts` until it has.
  */
 #include "arch_bare.h"
 #include "board_map.h"
@@ -19,6 +20,19 @@ _start:
     .cfi_undefined ra
     csrw mie, zero
     csrci mstatus, ARCH_MIE
+#ifdef BOARD_PARKED
+    csrr t0, mhartid
+    li t1, BOARD_PARKED
+    li t2, 32
+    bgeu t0, t2, 1f
+    srl t1, t1, t0
+    andi t1, t1, 1
+    beqz t1, 1f
+park:
+    wfi
+    j park
+1:
+#endif
     .option push
     .option norelax
     la gp, __global_pointer$
