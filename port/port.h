@@ -84,6 +84,8 @@ struct thread;
  *                                         errno, TLS block, floating-point control
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control
  *                                         and CPU set
+ *   port_stack_check()                    interrupts are disabled: ends the program if the caller's
+ *                                         stack is used up; nothing where it is not defined
  *   PORT_CPU_SHARED                       defined if the system lets other programs run on the
  *                                         processors; port_relax of a high round offers the
  *                                         caller's
@@ -110,6 +112,10 @@ typedef void port_ctx_entry_t(struct port_ctx *from, struct port_ctx *to, void *
 
 #ifndef PORT_IRQ_OFF
 #define PORT_IRQ_OFF() (-1)
+#endif
+
+#ifndef port_stack_check
+#define port_stack_check() ((void)0)
 #endif
 
 #ifndef PORT_PREEMPTS_LIBRARY
@@ -293,7 +299,8 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline);
  */
 
 /* Stacks. The thread may use `size` bytes; `guard` bytes below cannot be accessed, where there is
- * an MMU; the port rounds both up. Only the port uses `arena`. 0 or -ENOMEM. */
+ * an MMU; the port rounds both up. Of a stack that the program gives, the port may take some as
+ * guard (port_stack_begin). Only the port uses `arena`. 0 or -ENOMEM. */
 struct port_stack {
     void *low;
     size_t size;

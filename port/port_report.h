@@ -78,6 +78,9 @@ uint64_t rt_report_turn(uint64_t now); /* when to call it again */
 void rt_dump(void);
 void rt_describe_thread(const struct thread *t, char *text, size_t size);
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size);
+
+/* Bytes of t's stack, as many as it was to have. */
+size_t rt_thread_stack_size(const struct thread *t);
 struct thread *rt_thread_of_port(const struct port_thread *port);
 const struct port_ctx *rt_thread_ctx(const struct thread *t);
 bool rt_thread_waits(const struct thread *t);

@@ -46,10 +46,12 @@ typedef struct pirn_static_thread {
 
 /* Define the variables of a thread, with `name` for the thread, at file scope. */
 #define PIRN_THREAD_ROOM(name, bytes, fn, arg)                                                     \
-    static PIRN_STACK(name##_stack, bytes);                                                        \
-    static pirn_thread_storage_t name##_storage;                                                   \
+    static struct {                                                                                \
+        PIRN_STACK(stack, bytes);                                                                  \
+        pirn_thread_storage_t storage; /* above it: an overflow does not reach it */               \
+    } name##_room;                                                                                 \
     static pirn_static_thread_t name = {                                                           \
-        0, fn, arg, name##_stack, sizeof(name##_stack), &name##_storage, #name, 0}
+        0, fn, arg, name##_room.stack, sizeof(name##_room.stack), &name##_room.storage, #name, 0}
 
 /* The same, and create the thread before main begins, in the order of the definitions in the file.
  * The runtime starts with it. If the thread cannot be created, the program ends with a message. In

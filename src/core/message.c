@@ -57,13 +57,19 @@ void rt_describe_thread(const struct thread *t, char *text, size_t size)
     line_thread(&line, t);
 }
 
+size_t rt_thread_stack_size(const struct thread *t)
+{
+    size_t taken = t->flags & THREAD_OWN_STACK ? t->stack.guard : 0; /* by the port */
+    return taken + (RT_STACKS ? stack_asked(t) : t->stack.size);
+}
+
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size)
 {
     struct line line = line_in(text, size);
     line_add(&line, "pirn: stack overflow in thread ");
     line_thread(&line, t);
     line_add(&line, ": its ");
-    line_number(&line, RT_STACKS ? stack_asked(t) : t->stack.size);
+    line_number(&line, rt_thread_stack_size(t));
     line_add(&line,
              " bytes are used up (PIRN_STACK or the stack size attribute makes it larger)\n");
 }

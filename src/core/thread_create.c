@@ -96,6 +96,7 @@ ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct threa
                                 void *(*start)(void *), void *arg)
 {
     struct thread *t;
+    port_stack_check();
     int error = thread_get(cpu, attr, &t);
     if (unlikely(error != 0)) {
         rt_leave(irq);

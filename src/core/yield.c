@@ -46,6 +46,7 @@ bool yield_slow(struct cpu *cpu)
     }
     struct thread *next = yield_to(cpu);
     if (next == NULL) {
+        port_stack_check(); /* where threads are switched, the port looks itself */
         return false;
     }
     if (MUTANT(PUBLISH_EARLY)) {

@@ -75,6 +75,7 @@ ALWAYS_INLINE bool yield_by_pick(struct thread *(*pick)(struct cpu *self))
         if (likely(switched)) {
             switch_from(cpu, cpu->current, next, POST_YIELD, NULL);
         } else {
+            port_stack_check();
             rt_yield_refused();
         }
     }

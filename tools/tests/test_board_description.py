@@ -197,7 +197,7 @@ def test_queues_in_the_hardware_are_those_of_the_description(tmp_path: Path) -> 
     configure.write(boards.read(file), file, tmp_path)
     assert "set(PIRN_BOARD_READY_QUEUES [==[OFF]==])" in tree.read_text()
     assert "set(PIRN_BOARDS_READY_QUEUES [==[pirn-soc;pirn-soc-incoherent]==])" in tree.read_text()
-    file.write_text(f"{TEXT}\n[image.addresses]\nscheduler = 0x13000000\n")
+    file.write_text(changed(("[image.addresses]", "[image.addresses]\nscheduler = 0x13000000")))
     configure.write(boards.read(file), file, tmp_path)
     assert "set(PIRN_BOARD_READY_QUEUES [==[ON]==])" in tree.read_text()
 

@@ -15,6 +15,106 @@
 
 extern struct bare_core bare_cores[BARE_CORES];
 
+/* Stacks that are no thread's memory: main's, of core 0, and those on which the other cores
+ * schedule; and the bytes below that nobody uses. bare_stack.c */
+struct bare_own {
+    uintptr_t low, high;
+    size_t zone;
+};
+extern struct bare_own bare_own[BARE_CORES];
+const struct bare_own *bare_own_begin(unsigned number);
+
+/* Make the stack on which core `number` will schedule. 0, or -ENOMEM. */
+int bare_own_make(unsigned number);
+
+/* On the core: go on with `run` on that stack. */
+NORETURN void bare_own_enter(unsigned number, void (*run)(unsigned number, unsigned long hart),
+                             unsigned long hart);
+
+/* Upper end of the stack that the core's faults are reported from. */
+uintptr_t bare_trap_stack(unsigned number);
+
+/* The core's stack is in use from now on. */
+#ifdef ARCH_GUARD_MOVES
+ALWAYS_INLINE uintptr_t bare_guard_of(const struct bare_own *own)
+{
+    return own->zone != 0 ? bare_guard_below(own->low, own->zone) : 0;
+}
+
+ALWAYS_INLINE void bare_guard_begin(const struct bare_own *own)
+{
+    arch_guard_begin(bare_guard_of(own));
+}
+#else
+ALWAYS_INLINE void bare_guard_begin(const struct bare_own *own)
+{
+    (void)own;
+}
+#endif
+
+#define BARE_ZONE_MOST 4096u /* a zone is not larger */
+
+/* The running stack is used up: write that, and end. */
+NORETURN void bare_overflow(const struct thread *t, uintptr_t from);
+
+/* The guard of a stack whose thread does not run yet: `zone` bytes below it. */
+#ifdef ARCH_GUARD_MOVES
+ALWAYS_INLINE void bare_guard_set(struct port_stack *stack, size_t zone)
+{
+    stack->arena = (void *)bare_guard_below((uintptr_t)stack->low, zone);
+}
+#else
+ALWAYS_INLINE void bare_guard_set(struct port_stack *stack, size_t zone)
+{
+    (void)stack;
+    (void)zone;
+}
+#endif
+
+/* The page is the zone of a stack, or memory again, where zones are pages. fresh: nobody has used
+ * it before. */
+#ifdef ARCH_PAGE
+extern struct bare_pages {
+    uintptr_t from, count;     /* (C) mapped by pages: where, how many */
+    arch_translation_t *entry; /* (C) of each */
+} bare_pages;
+
+/* No core has read a fresh page, so none need forget it. One that has prefetched its translation
+ * may keep that. In the blocks of the image there are no pages. */
+ALWAYS_INLINE void bare_page_hide(void *page, bool fresh)
+{
+    uintptr_t number = ((uintptr_t)page - bare_pages.from) / ARCH_PAGE;
+    RT_ASSERT((uintptr_t)page % ARCH_PAGE == 0);
+    if (likely(number < bare_pages.count)) {
+        RT_ASSERT(bare_pages.entry[number] != 0);
+        bare_pages.entry[number] = 0;
+        arch_translation_clean(&bare_pages.entry[number]);
+        if (!fresh) {
+            arch_translation_forget((uintptr_t)page);
+        }
+    }
+}
+
+void bare_page_show(void *page);
+uintptr_t bare_pages_begin(uintptr_t end);
+#else
+ALWAYS_INLINE uintptr_t bare_pages_begin(uintptr_t end)
+{
+    return end;
+}
+
+ALWAYS_INLINE void bare_page_hide(void *page, bool fresh)
+{
+    (void)page;
+    (void)fresh;
+}
+
+ALWAYS_INLINE void bare_page_show(void *page)
+{
+    (void)page;
+}
+#endif
+
 /* For assertions: somebody has the lock; is the caller in an interrupt handler? */
 UNUSED ALWAYS_INLINE bool bare_is_locked(const uint32_t *word)
 {
@@ -143,7 +243,7 @@ NORETURN void bare_stop(const char *what, int status);
 
 /* Memory beside the image: bare_pool.c. From above; sbrk takes from below. */
 void pool_begin(void);
-void *pool_alloc(size_t size, size_t alignment);
+void *pool_alloc(size_t size);
 void pool_free(void *p, size_t size);
 
 /* A block of thread-local storage in that memory, as new, of thread t or of none: the thread

@@ -9,35 +9,23 @@
 #include "bare.h"
 
 extern char bare_text_begin[], bare_text_end[], bare_library_begin[], bare_library_end[];
-extern char bare_first_stack[], bare_first_stack_top[];
-extern char bare_core_stacks[][BARE_CORE_STACK], bare_trap_stacks[][BARE_TRAP_STACK];
 
 static bool is_in(uintptr_t address, const char *from, const char *to)
 {
     return address >= (uintptr_t)from && address < (uintptr_t)to;
 }
 
-/* Where the stack ends that sp is in, of the stacks that cores have; 0: in none. */
-static uintptr_t end_among(uintptr_t sp, const char *stacks, uintptr_t size)
-{
-    if (!is_in(sp, stacks, stacks + BARE_CORES * size)) {
-        return 0;
-    }
-    return (uintptr_t)stacks + ((sp - (uintptr_t)stacks) / size + 1) * size;
-}
-
-/* Where the stack ends that sp is in. */
+/* Where the stack ends that sp is in. Handlers may be on the stack of traps. */
 static uintptr_t stack_end(const struct thread *t, uintptr_t sp)
 {
-    if (is_in(sp, bare_first_stack, bare_first_stack_top)) {
-        return (uintptr_t)bare_first_stack_top;
-    }
-    uintptr_t end = end_among(sp, bare_core_stacks[0], BARE_CORE_STACK);
-    if (end == 0) {
-        end = end_among(sp, bare_trap_stacks[0], BARE_TRAP_STACK);
-    }
-    if (end != 0) {
-        return end;
+    for (unsigned i = 0; i < BARE_CORES; i++) {
+        uintptr_t trap = bare_trap_stack(i);
+        if (sp >= bare_own[i].low && sp < bare_own[i].high) {
+            return bare_own[i].high;
+        }
+        if (sp >= trap - BARE_TRAP_STACK && sp < trap) {
+            return trap;
+        }
     }
     return t != NULL ? rt_thread_stack_top(t) : 0;
 }

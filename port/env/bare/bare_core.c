@@ -51,12 +51,6 @@ struct bare_core bare_cores[BARE_CORES];
 
 static uint32_t timer_interrupts[BARE_CORES];
 
-/* For reports of faults and of stacks that are full; on some architectures for handlers, too. */
-char bare_trap_stacks[BARE_CORES][BARE_TRAP_STACK] ALIGNED(16);
-
-/* Of the others than the first one; the start code knows it. */
-char bare_core_stacks[BARE_CORES][BARE_CORE_STACK] ALIGNED(16);
-
 static struct {
     uint64_t tick_ns;   /* 0: no preemption */
     uint64_t sample_ns; /* 0: no samples */
@@ -64,8 +58,6 @@ static struct {
     uint32_t ncores;    /* that have begun or will begin; the first one has */
     struct carrier *carrier[BARE_CORES];
 } cores = {.ncores = 1};
-
-extern char bare_first_stack[];
 
 /* Set the core's timer; interrupts are disabled. */
 static void timer_arm(struct port_cpu *port)
@@ -258,6 +250,9 @@ bool bare_irq_leaves(uintptr_t pc, const struct arch_frame *frame)
         is_due(cpu, in_section)) {
         return true;
     }
+    if (unlikely(BARE_CANARY_WRONG(arch_core()->stack_low) != 0)) {
+        bare_overran(); /* maybe the handler did */
+    }
     section_on();
     return false;
 }
@@ -333,6 +328,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 void port_cpu_kick(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
+    port_stack_check();
     STORE_REL(&port->permit, 1); /* ORDER(permit) */
     port_cpu_interrupt(cpu);
 }
@@ -424,6 +420,9 @@ int port_carrier_start(struct carrier *k)
         bare_few_cores(port_cpu_count());
     }
     RT_ASSERT(core != 0 && cores.carrier[core] == NULL);
+    if (bare_own_make(core) != 0) {
+        return -ENOMEM;
+    }
     RT_ASSERT(rt_carrier_port(k)->core == 0);
     rt_carrier_port(k)->core = core;
     STORE_REL(&cores.carrier[core], k); /* ORDER(carrier) */
@@ -442,6 +441,9 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     thread->tls = port_arch_tp();
     BARE_THREAD(thread->tls) = t;
     thread->low = core->stack_low;
+#ifdef ARCH_GUARD_MOVES
+    thread->guard = bare_guard_of(&bare_own[rt_carrier_port(k)->core]);
+#endif
     port_arch_fp_save(&rt_carrier_port(k)->fp);
     return 0;
 }
@@ -463,17 +465,18 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     port_irq_restore(irq);
 }
 
-static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
+static void core_begin(unsigned number, unsigned long hart)
 {
     struct bare_core *core = &bare_cores[number];
+    const struct bare_own *own = bare_own_begin(number);
     core->hart = hart;
-    core->stack_low = stack_low;
-    core->trap_stack = (uintptr_t)&bare_trap_stacks[number + 1];
-    *(volatile uint32_t *)stack_low = BARE_CANARY;
+    core->stack_low = own->low;
+    core->trap_stack = bare_trap_stack(number);
     arch_core_set(core);
+    bare_guard_begin(own);
     section_begin();
     RT_ASSERT(arch_irq_is_off() && core->cpu == NULL && core->depth == 0);
-    void *block = pool_alloc(tls_size(), TLS_ALIGNMENT);
+    void *block = pool_alloc(tls_size());
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);
     }
@@ -483,19 +486,23 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
 
 void bare_first_begin(unsigned long hart)
 {
-    pool_begin();
-    core_begin(0, hart, (uintptr_t)bare_first_stack);
+    core_begin(0, hart);
     bare_clock_begin();
+}
+
+static NORETURN void core_runs(unsigned number, unsigned long hart)
+{
+    struct carrier *k = cores.carrier[number];
+    core_begin(number, hart);
+    RT_ASSERT(number < BARE_CORES && rt_carrier_port(k)->core == number);
+    rt_carrier_main(k);
+    port_panic();
 }
 
 void bare_core_main(unsigned number, unsigned long hart)
 {
-    struct carrier *k;
-    while ((k = __atomic_load_n(&cores.carrier[number], __ATOMIC_ACQUIRE)) == NULL) {
+    while (__atomic_load_n(&cores.carrier[number], __ATOMIC_ACQUIRE) == NULL) {
         board_core_wait(); /* ORDER(carrier) */
     }
-    core_begin(number, hart, (uintptr_t)bare_core_stacks[number]);
-    RT_ASSERT(number < BARE_CORES && rt_carrier_port(k)->core == number);
-    rt_carrier_main(k);
-    port_panic();
+    bare_own_enter(number, core_runs, hart);
 }

@@ -11,6 +11,7 @@
 
 #define CALLS_OF_FAULT 16
 #define OWN_CALLS 2048u /* bytes of stack */
+#define STATUS_CRASHED 134
 
 void bare_stop(const char *what, int status)
 {
@@ -59,11 +60,77 @@ void bare_say_place(const char *which, uintptr_t pc)
     port_write(text, (size_t)n);
 }
 
+/* A report may fail, as a stack has been overrun: an overflow in the first one is reported, another
+ * fault is not. */
+static void report_begins(void)
+{
+    static uint8_t reports[BARE_CORES];
+    if (++reports[arch_core() - bare_cores] > 2) {
+        bare_stop("a fault while another one was reported", STATUS_CRASHED);
+    }
+}
+
+static void say_overflow_of(const char *what, const char *who, size_t size, const char *larger)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text),
+                     "pirn: stack overflow in %s%s: its %lu bytes are used up (%s)\n", what, who,
+                     (unsigned long)size, larger);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static void say_overflow(const struct thread *t)
+{
+    char who[64] = "\"main\"";
+    unsigned core = (unsigned)(arch_core() - bare_cores);
+    const struct bare_own *own = &bare_own[core];
+    bool is_own = arch_core()->stack_low == own->low;
+    if (t != NULL) {
+        rt_describe_thread(t, who, sizeof(who));
+    }
+    if (t != NULL ? rt_thread_is_idle(t) : core != 0) {
+        snprintf(who, sizeof(who), "%u", core);
+        say_overflow_of("the scheduler of core ", who,
+                        is_own ? own->high - own->low : BARE_CORE_STACK,
+                        "handlers of interrupts use it while the core sleeps");
+    } else if (is_own || t == NULL) {
+        say_overflow_of("thread ", who, bare_own[0].high - bare_own[0].low,
+                        "the linker's symbol bare_first_stack_size makes it larger");
+    } else {
+        say_overflow_of("thread ", who, rt_thread_stack_size(t),
+                        "PIRN_STACK or the stack size attribute makes it larger");
+    }
+}
+
+/* Say the calls on its stack, from `from` to `to`. */
+static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t from, uintptr_t to)
+{
+    uintptr_t low = arch_core()->stack_low;
+    report_begins();
+    say_overflow(t);
+    if (pc != 0) {
+        bare_say_place("at", pc);
+    }
+    bare_say_calls(t, from > low ? from : low, to, CALLS_OF_FAULT);
+    port_panic();
+}
+
+/* The stack pointer is below the stack, or the access was to the zone below it. */
+static bool is_overflow(const struct bare_fault *fault)
+{
+    uintptr_t low = arch_core()->stack_low;
+    return (fault->sp != 0 && fault->sp < low) || low - fault->address - 1 < BARE_ZONE_MOST;
+}
+
 void bare_fault(const struct bare_fault *fault)
 {
     char text[256], who[64] = "";
     struct cpu *cpu = port_cpu_self();
     struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : NULL;
+    if (is_overflow(fault)) {
+        overflow(t, fault->pc, fault->sp, UINTPTR_MAX);
+    }
+    report_begins();
     if (t != NULL) {
         rt_describe_thread(t, who, sizeof(who));
     }
@@ -78,21 +145,6 @@ void bare_fault(const struct bare_fault *fault)
     if (fault->sp != 0) {
         bare_say_calls(t, fault->sp, UINTPTR_MAX, CALLS_OF_FAULT);
     }
-    port_panic();
-}
-
-/* Say the calls on its stack, from `from` to `to`. */
-static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t from, uintptr_t to)
-{
-    char text[256] = "pirn: stack overflow\n";
-    if (t != NULL) {
-        rt_describe_full_stack(t, text, sizeof(text));
-    }
-    port_write(text, strlen(text));
-    if (pc != 0) {
-        bare_say_place("at", pc);
-    }
-    bare_say_calls(t, from, to, CALLS_OF_FAULT);
     port_panic();
 }
 
@@ -123,17 +175,22 @@ void port_handler_refuse(const char *what)
     handler_refuse(cpu != NULL ? rt_cpu_thread(cpu) : NULL, what);
 }
 
-/* The core is about to switch away from the running thread. If that is not deep any more, the
- * remains of its earlier calls say more than its active calls: they lie below the stack that this
- * report uses. */
+/* If the thread is not deep any more, the remains of its earlier calls say more than its active
+ * calls: they lie below the stack that this report uses. */
+void bare_overflow(const struct thread *t, uintptr_t sp)
+{
+    uintptr_t low = arch_core()->stack_low;
+    bool deep = sp < low + OWN_CALLS;
+    overflow(t, 0, deep ? sp : low, deep ? UINTPTR_MAX : sp - OWN_CALLS);
+}
+
+/* The core is about to switch away from the running thread. */
 void bare_switch_refused(const struct port_thread *port)
 {
-    if (arch_core()->depth != 0) {
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+    if (arch_core()->depth != 0 && !bare_stack_is_over()) {
         handler_refuse(rt_thread_of_port(port),
                        "waits, yields or ends, which handlers must not do");
     }
-    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-    bool deep = sp < port->low + OWN_CALLS;
-    overflow(rt_thread_of_port(port), 0, deep ? sp : port->low,
-             deep ? UINTPTR_MAX : sp - OWN_CALLS);
+    bare_overflow(rt_thread_of_port(port), sp);
 }

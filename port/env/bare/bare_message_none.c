@@ -44,6 +44,13 @@ void bare_no_room(uintptr_t pc)
     port_panic();
 }
 
+void bare_overflow(const struct thread *t, uintptr_t from)
+{
+    (void)t;
+    (void)from;
+    port_panic();
+}
+
 void bare_switch_refused(const struct port_thread *t)
 {
     (void)t;

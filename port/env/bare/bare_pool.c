@@ -9,7 +9,6 @@
  * threads' stacks are recycled by the core, so that it is rarely called.
  */
 #include "bare.h"
-#include "port_tools.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,6 +27,7 @@ static struct {
     uint32_t lock;
     struct block *highest;
     char *brk;
+    char *lowest; /* of what has been allocated */
 } pool;
 
 static char *end_of(struct block *b)
@@ -39,9 +39,11 @@ void pool_begin(void)
 {
     uintptr_t low = ((uintptr_t)bare_heap_begin + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
     RT_ASSERT(pool.highest == NULL && low < (uintptr_t)bare_heap_end);
+    uintptr_t end = bare_pages_begin((uintptr_t)bare_heap_end);
     pool.brk = (char *)low;
     pool.highest = (struct block *)low;
-    *pool.highest = (struct block){NULL, ((uintptr_t)bare_heap_end - low) & ~(uintptr_t)(UNIT - 1)};
+    pool.lowest = (char *)end;
+    *pool.highest = (struct block){NULL, (end - low) & ~(uintptr_t)(UNIT - 1)};
 }
 
 static size_t whole_units(size_t size)
@@ -95,33 +97,39 @@ static void give_locked(char *low, size_t size)
     }
 }
 
-void *pool_alloc(size_t size, size_t alignment)
+/* What the alignment leaves above the memory belongs to it: else the list would fill with blocks
+ * that are of no use. fresh: nobody has had its lowest bytes before. */
+ALWAYS_INLINE void *pool_take(size_t *size, size_t alignment, bool *fresh)
 {
     char *at = NULL;
-    if (size > SIZE_MAX - UNIT) {
-        return NULL;
-    }
-    size = whole_units(size);
-    alignment = alignment > UNIT ? alignment : UNIT;
+    *fresh = false;
+    size_t need = whole_units(*size);
     unsigned long irq = bare_lock(&pool.lock);
     for (struct block **link = &pool.highest; *link != NULL && at == NULL;) {
         struct block *b = *link;
-        if ((at = fit(b, size, alignment)) == NULL) {
+        if ((at = fit(b, need, alignment)) == NULL) {
             link = &b->below;
             continue;
         }
-        char *end = end_of(b), *rest = at + size;
-        b->size = (size_t)(at - (char *)b);
+        if (at < pool.lowest) {
+            pool.lowest = at;
+            *fresh = true;
+        }
+        *size = (size_t)(end_of(b) - at);
+        b->size -= *size;
         if (b->size == 0) {
             *link = b->below;
-        }
-        if (rest != end) {
-            give_locked(rest, (size_t)(end - rest));
         }
     }
     RT_ASSERT((uintptr_t)at % alignment == 0);
     bare_unlock(&pool.lock, irq);
     return at;
+}
+
+void *pool_alloc(size_t size)
+{
+    bool fresh;
+    return size <= SIZE_MAX - UNIT ? pool_take(&size, UNIT, &fresh) : NULL;
 }
 
 void pool_free(void *p, size_t size)
@@ -178,36 +186,44 @@ void *sbrk(ptrdiff_t step)
     return raised ? before : (void *)-1;
 }
 
+/* Powers of two: a sixteenth of the stack at most. */
+static size_t zone_of(size_t size)
+{
+#ifdef ARCH_PAGE
+    (void)size;
+    return ARCH_PAGE;
+#else
+    return size >= 16 * BARE_ZONE_MOST ? BARE_ZONE_MOST : size >= 8192 ? 512 : 64;
+#endif
+}
+
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
-    (void)guard; /* there is no memory that cannot be accessed: port_stack_switch */
-    size = whole_units(size);
-    void *low = pool_alloc(size, UNIT);
-    if (low == NULL) {
+    size_t zone = zone_of(size), whole = zone + size;
+    (void)guard; /* the zone is what there is */
+    bool fresh;
+    char *at = pool_take(&whole, zone, &fresh);
+    if (at == NULL) {
         return -ENOMEM;
     }
-    *stack = (struct port_stack){.low = low, .size = size};
+    stack->low = at + zone;
+    stack->size = whole - zone;
+    stack->guard = zone;
+    bare_guard_set(stack, zone);
+    bare_page_hide(at, fresh);
     return 0;
 }
 
 void port_stack_free(struct port_stack *stack)
 {
-    pool_free(stack->low, stack->size);
-}
-
-void port_stack_begin(struct port_stack *stack)
-{
-    (void)stack;
-}
-
-void port_stack_end(struct port_stack *stack)
-{
-    (void)stack;
+    char *at = (char *)stack->low - stack->guard;
+    bare_page_show(at);
+    pool_free(at, stack->guard + stack->size);
 }
 
 void *port_table_alloc(size_t size)
 {
-    void *p = pool_alloc(size, UNIT);
+    void *p = pool_alloc(size);
     return p != NULL ? memset(p, 0, size) : NULL;
 }
 

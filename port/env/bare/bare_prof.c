@@ -20,12 +20,10 @@ bool port_prof_main(void)
     return arch_core() == &bare_cores[0];
 }
 
-extern char bare_first_stack[], bare_first_stack_top[];
-
 bool port_prof_stack(uintptr_t *low, uintptr_t *high)
 {
-    *low = (uintptr_t)bare_first_stack;
-    *high = (uintptr_t)bare_first_stack_top;
+    *low = bare_own[0].low;
+    *high = bare_own[0].high;
     return true;
 }
 

@@ -18,9 +18,10 @@ void _init(void) {}
 void _fini(void);
 void _fini(void) {}
 
-void bare_main(unsigned long hart)
+static NORETURN void first_runs(unsigned number, unsigned long hart)
 {
     char **argv;
+    (void)number;
     bare_first_begin(hart);
     RT_ASSERT(arch_irq_is_off() && port_cpu_self() == NULL);
     port_irq_restore(0);
@@ -31,4 +32,10 @@ void bare_main(unsigned long hart)
     }
     __libc_init_array();
     exit(main(argc, argv, environ));
+}
+
+void bare_main(unsigned long hart)
+{
+    pool_begin();
+    bare_own_enter(0, first_runs, hart);
 }

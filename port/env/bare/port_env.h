@@ -48,6 +48,9 @@ struct port_cpu {
 struct port_thread {
     uintptr_t tls; /* thread pointer */
     uintptr_t low; /* lowest address of the stack, where the canary is */
+#ifdef ARCH_GUARD_MOVES
+    uintptr_t guard; /* of the bytes below it, as the hardware wants it */
+#endif
     struct port_fp fp;
 };
 
@@ -79,12 +82,53 @@ NORETURN void port_panic(void);
 NORETURN COLD void port_handler_refuse(const char *what);
 #endif
 
+/* The last word of a stack, which nobody uses. It and the stack pointer are checked whenever a
+ * thread stops running, and by interrupts. A frame that skips the word and the zone below it
+ * (bare_stack.c), and has returned by then, is not found. */
+#define BARE_CANARY 0x5ca1ab1eu
+NORETURN void bare_switch_refused(const struct port_thread *from);
+
+/* Need not be looked at where a guard has found it. */
+#if defined(ARCH_GUARD_MOVES) && ARCH_GUARD_LEAST <= 64
+#define BARE_CANARY_WRONG(low) 0u
+#else
+#define BARE_CANARY_WRONG(low) (*(const volatile uint32_t *)(low) ^ BARE_CANARY)
+#endif
+
+/* The stack pointer of the caller is below the running stack; interrupts are disabled. */
+ALWAYS_INLINE bool bare_stack_is_over(void)
+{
+    return arch_sp() < arch_core()->stack_low;
+}
+
+/* For calls that are not too frequent. */
+NORETURN COLD void bare_overran(void);
+#define port_stack_check()                                                                         \
+    do {                                                                                           \
+        if (unlikely(bare_stack_is_over())) {                                                      \
+            bare_overran();                                                                        \
+        }                                                                                          \
+    } while (0)
+
+/* Libraries with assertions look at every entry. */
+#ifdef PIRN_DEBUG
+#define BARE_STACK_ENTRY()                                                                         \
+    do {                                                                                           \
+        if (bare_stack_is_over() || BARE_CANARY_WRONG(arch_core()->stack_low) != 0) {              \
+            bare_overran();                                                                        \
+        }                                                                                          \
+    } while (0)
+#else
+#define BARE_STACK_ENTRY() ((void)0)
+#endif
+
 /* 0: interrupts were enabled. */
 ALWAYS_INLINE unsigned long port_irq_save(void)
 {
     unsigned long state = arch_irq_save();
     if (state == 0) {
         section_off();
+        BARE_STACK_ENTRY();
     }
     return state;
 }
@@ -153,11 +197,19 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_DUMP_ASKED true
 #define PORT_DEADLOCK_ABORTS true /* nothing will ever happen */
 
-/* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It and
- * the stack pointer are checked whenever a thread stops running; interrupts check the stack pointer
- * (the trap's entry). A frame that skips the word and has returned by then is not found. */
-#define BARE_CANARY 0x5ca1ab1eu
-NORETURN void bare_switch_refused(const struct port_thread *from);
+#ifdef ARCH_GUARD_MOVES
+/* Of `size` bytes below `low`; 0 is a place where nothing is. Of threads' stacks it is in
+ * port_stack.arena. */
+ALWAYS_INLINE uintptr_t bare_guard_below(uintptr_t low, size_t size)
+{
+    return ARCH_GUARD_LEAST <= 64 || size >= ARCH_GUARD_LEAST ? arch_guard_of(low - size, size) : 0;
+}
+#define BARE_GUARD_CREATE(t) ((t)->port.guard = (uintptr_t)(t)->stack.arena)
+#define BARE_GUARD_SWITCH(to) arch_guard_set((to)->guard)
+#else
+#define BARE_GUARD_CREATE(t) ((void)0)
+#define BARE_GUARD_SWITCH(to) ((void)0)
+#endif
 
 ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to)
 {
@@ -168,15 +220,16 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 /* A handler is not left. Whatever waits comes through here. */
 ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struct port_thread *to)
 {
-    bool below = (uintptr_t)__builtin_frame_address(0) < from->low;
+    bool below = arch_sp() < from->low;
     struct bare_core *core = arch_core();
-    uint32_t wrong = (*(const volatile uint32_t *)from->low ^ BARE_CANARY) | core->depth;
+    uint32_t wrong = BARE_CANARY_WRONG(from->low) | core->depth;
     RT_ASSERT(arch_irq_is_off());
     RT_ASSERT(core->stack_low == from->low && to->low != 0);
     if (unlikely(below || wrong != 0)) {
         bare_switch_refused(from);
     }
     core->stack_low = to->low;
+    BARE_GUARD_SWITCH(to);
 }
 
 #define port_thread_switch(cpu, from, to)                                                          \
@@ -207,6 +260,7 @@ ALWAYS_INLINE bool port_may_switch(void)
         (void)(top);                                                                               \
         (t)->port.low = (uintptr_t)(t)->stack.low;                                                 \
         *(volatile uint32_t *)(t)->port.low = BARE_CANARY;                                         \
+        BARE_GUARD_CREATE(t);                                                                      \
     } while (0)
 #define port_san_destroy(t) ((void)(t))
 #define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))

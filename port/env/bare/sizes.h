@@ -11,4 +11,14 @@
 #define BARE_TRAP_STACK 2048 /* of each core, for its traps; an architecture may need more */
 #endif
 
+/* Each core's room in bare_core_stacks: the stack that faults are reported from, on some
+ * architectures that of handlers, too, and above it its own one. So what overflows into the former
+ * has damaged nothing. A power of two: it is the guard of the latter. Where guards are pages, own
+ * stacks are allocated, and a core begins on the former. The first core's own stack is main's. */
+#if defined(ARCH_PAGE) || BARE_CORES == 1
+#define BARE_CORE_ROOM BARE_TRAP_STACK
+#else
+#define BARE_CORE_ROOM (BARE_TRAP_STACK + BARE_CORE_STACK)
+#endif
+
 #endif

@@ -125,6 +125,7 @@ def tree(
         "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
         "PIRN_BOARD_READY_QUEUES": ["ON" if has_queues(board) else "OFF"],
         "PIRN_BOARDS_READY_QUEUES": queues,
+        "PIRN_BOARD_PMP": ["ON" if "pmp_granule" in dict(image.addresses) else "OFF"],
         "PIRN_BOARD_UNCACHED": ["ON" if image.uncached else "OFF"],
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
@@ -157,6 +158,8 @@ def linker_script(image: Image, file: Path) -> str:
         lines.append('REGION_ALIAS("data", ram)')
     if image.page:
         lines.append(f"bare_page = {image.page};")
+    if image.begin != image.ram and not image.flash_mib:
+        lines.append("bare_stack_first = 1;")
     return "\n".join([*lines, "INCLUDE image.ld", ""])
 
 

@@ -29,6 +29,8 @@
 #define ARCH_FRAME_FP (26 * 8)
 #define ARCH_FRAME_SIZE (ARCH_FRAME_FP + 32 * 16)
 
+#define ARCH_PAGE 4096 /* what stacks have below them: bare_pages.c */
+
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
 #define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
 
@@ -69,6 +71,13 @@ ALWAYS_INLINE void arch_core_set(struct bare_core *core)
 }
 
 #define ARCH_IRQ_OUT 0x80u /* of the mask bits */
+
+ALWAYS_INLINE uintptr_t arch_sp(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+    return sp;
+}
 
 /* 0: interrupts were not out. */
 ALWAYS_INLINE unsigned long arch_irq_save(void)
@@ -135,6 +144,42 @@ ALWAYS_INLINE unsigned long arch_instructions(void)
     unsigned long n;
     __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(n)::"memory");
     return n;
+}
+
+/* Of the translation tables (map.S, bare_pages.c): pages and blocks of ordinary memory. */
+#define ARCH_BLOCK (2u << 20)
+typedef uint64_t arch_translation_t;
+#define ARCH_PAGE_OF(address) ((address) | 0x707u) /* MEMORY of map.S, but of a page */
+#define ARCH_TABLE_OF(address) ((address) | 3u)
+
+ALWAYS_INLINE arch_translation_t *arch_block(uintptr_t address)
+{
+    extern arch_translation_t arch_blocks[];
+    return &arch_blocks[address / ARCH_BLOCK];
+}
+
+/* A translation has been written: the hardware, which reads it in the data cache, finds it. */
+ALWAYS_INLINE void arch_translation_clean(const arch_translation_t *at)
+{
+    (void)at;
+}
+
+/* Accesses behind it use what has been written. */
+ALWAYS_INLINE void arch_translations_ready(void)
+{
+    __asm__ volatile("dsb ishst\n\tisb" ::: "memory");
+}
+
+/* No core has the old ones any more: of all addresses, of a page. */
+ALWAYS_INLINE void arch_translations_forget(void)
+{
+    __asm__ volatile("tlbi vmalle1is\n\tdsb ish\n\tisb" ::: "memory");
+}
+
+ALWAYS_INLINE void arch_translation_forget(uintptr_t address)
+{
+    __asm__ volatile("dsb ishst\n\ttlbi vaae1is, %0\n\tdsb ish\n\tisb" ::"r"(address >> 12)
+                     : "memory");
 }
 
 /* A call of the machine that runs the program (semihosting); -1: there is none. */

@@ -2,7 +2,8 @@
 /*
  * map.S (AArch64) - the translation tables for 4 GiB: a word for each 2 MiB, which are ordinary
  * memory, devices, or nothing, as board_map.h says; and the words that show those tables, one for
- * each GiB. Addresses translate to themselves; all cores share them.
+ * each GiB. Addresses translate to themselves; all cores share them. Memory behind the image is
+ * mapped by pages later (bare_pages.c).
  */
 #include "board_map.h"
 
@@ -15,7 +16,8 @@
 
     .section .data.map, "aw"            /* not beside the code: its alignment is its segment's */
     .balign 4096
-blocks:
+    .globl arch_blocks
+arch_blocks:
     .set mib, 0
     .rept 2048
     .if mib >= BOARD_RAM_MIB && mib < BOARD_RAM_MIB + BOARD_RAM_MIBS
@@ -32,6 +34,6 @@ blocks:
 arch_map:
     .set gib, 0
     .rept 4
-    .quad blocks + gib * 4096 + TABLE
+    .quad arch_blocks + gib * 4096 + TABLE
     .set gib, gib + 1
     .endr

@@ -127,7 +127,7 @@ level1:
     stlr    w0, [x22]
     dsb     sy
     sev
-    ldr     x0, =bare_first_stack_top
+    ldr     x0, =bare_core_stacks + BARE_CORE_ROOM /* until there is main's */
     mov     sp, x0
     mov     x0, x21
     mov     x29, xzr
@@ -143,7 +143,7 @@ level1:
     b       7b
 8:  ldr     x0, =bare_core_stacks
     add     w1, w20, #1
-    mov     w2, #BARE_CORE_STACK
+    mov     w2, #BARE_CORE_ROOM
     umaddl  x0, w1, w2, x0
     mov     sp, x0
     mov     w0, w20

@@ -33,6 +33,8 @@
 #endif
 #define ARCH_FRAME_SIZE (9 * 4 + 4 + 8 + ARCH_FRAME_FP)
 
+#define ARCH_PAGE 4096 /* what stacks have below them: bare_pages.c */
+
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
 #define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
 
@@ -70,6 +72,13 @@ ALWAYS_INLINE struct bare_core *arch_core(void)
 void arch_core_set(struct bare_core *core);
 
 #define ARCH_IRQ_OUT 0x80u /* of the status */
+
+ALWAYS_INLINE uintptr_t arch_sp(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+    return sp;
+}
 
 /* 0: interrupts were not out. */
 ALWAYS_INLINE unsigned long arch_irq_save(void)
@@ -148,6 +157,50 @@ ALWAYS_INLINE unsigned long arch_instructions(void)
     return n;
 }
 #endif
+
+/* Of the translation tables (map.S, bare_pages.c): pages and blocks of ordinary memory. */
+#define ARCH_BLOCK (1u << 20)
+typedef uint32_t arch_translation_t;
+#define ARCH_PAGE_OF(address) ((address) | 0x45eu) /* MEMORY of map.S, but of a page */
+#define ARCH_TABLE_OF(address) ((address) | 1u)
+
+ALWAYS_INLINE arch_translation_t *arch_block(uintptr_t address)
+{
+    extern arch_translation_t arch_map[];
+    return &arch_map[address / ARCH_BLOCK];
+}
+
+/* A translation has been written: the hardware reads it in memory, not in the data cache. */
+ALWAYS_INLINE void arch_translation_clean(const arch_translation_t *at)
+{
+    __asm__ volatile("mcr p15, 0, %0, c7, c10, 1" ::"r"(at) : "memory");
+}
+
+/* Accesses behind it use what has been written. */
+ALWAYS_INLINE void arch_translations_ready(void)
+{
+    __asm__ volatile(ARCH_BARRIER "\n\t" ARCH_FLUSH ::"r"(0) : "memory");
+}
+
+/* No core has the old ones any more: of all addresses, of a page. On ARMv6 that is so of the
+ * calling core only; another one may use memory where a guard has come, until it forgets it. */
+#if __ARM_ARCH >= 7
+#define ARCH_FORGET_ALL "mcr p15, 0, %0, c8, c3, 0"
+#define ARCH_FORGET "mcr p15, 0, %0, c8, c3, 3"
+#else
+#define ARCH_FORGET_ALL "mcr p15, 0, %0, c8, c7, 0"
+#define ARCH_FORGET "mcr p15, 0, %0, c8, c7, 3"
+#endif
+ALWAYS_INLINE void arch_translations_forget(void)
+{
+    __asm__ volatile(ARCH_FORGET_ALL "\n\t" ARCH_BARRIER "\n\t" ARCH_FLUSH ::"r"(0) : "memory");
+}
+
+ALWAYS_INLINE void arch_translation_forget(uintptr_t address)
+{
+    arch_barrier();
+    __asm__ volatile(ARCH_FORGET "\n\t" ARCH_BARRIER "\n\t" ARCH_FLUSH ::"r"(address) : "memory");
+}
 
 /* A call of the machine that runs the program (semihosting); -1: there is none. */
 long arch_semihost(unsigned long operation, const void *arguments);

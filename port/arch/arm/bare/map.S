@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * map.S (ARM) - the translation table: a word for each MiB, which is ordinary memory, devices, or
- * nothing, as board_map.h says. Addresses translate to themselves; all cores share it.
+ * nothing, as board_map.h says. Addresses translate to themselves; all cores share it. Memory
+ * behind the image is mapped by pages later (bare_pages.c).
  */
 #include "board_map.h"
 

@@ -130,7 +130,7 @@ _start:
     str     r0, [r6]
     data_barrier
     sev
-    ldr     sp, =bare_first_stack_top
+    ldr     sp, =bare_core_stacks + BARE_CORE_ROOM /* until there is main's */
     mov     r0, r5
     mov     r11, #0
     bl      bare_main
@@ -144,7 +144,7 @@ _start:
     data_barrier
     ldr     sp, =bare_core_stacks
     add     r0, r4, #1
-    ldr     r1, =BARE_CORE_STACK
+    ldr     r1, =BARE_CORE_ROOM
     mla     sp, r0, r1, sp
     mov     r0, r4
     mov     r1, r5

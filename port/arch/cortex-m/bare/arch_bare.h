@@ -37,7 +37,7 @@
 #define ARCH_TLS_THREAD 0 /* the linker leaves two words there */
 
 /* Of handlers, and of reports of faults, which may come in handlers. */
-#define BARE_TRAP_STACK 3072
+#define BARE_TRAP_STACK 4096
 
 #ifndef __ASSEMBLER__
 
@@ -70,6 +70,13 @@ ALWAYS_INLINE struct bare_core *arch_core(void)
 }
 
 void arch_core_set(struct bare_core *core);
+
+ALWAYS_INLINE uintptr_t arch_sp(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+    return sp;
+}
 
 /* 0: interrupts were not out. To raise the priority takes effect at once. */
 ALWAYS_INLINE unsigned long arch_irq_save(void)

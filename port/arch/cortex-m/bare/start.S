@@ -16,7 +16,7 @@
     .section .text.vectors, "ax"
     .balign 1024                        /* the next power of two behind the largest table */
 vectors:
-    .word   bare_trap_stacks + BARE_TRAP_STACK
+    .word   bare_core_stacks + BARE_TRAP_STACK
     .word   _start
     .word   trap_fault                  /* NMI */
     .word   trap_fault                  /* HardFault */

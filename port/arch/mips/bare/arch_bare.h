@@ -85,6 +85,13 @@ ALWAYS_INLINE void arch_core_set(struct bare_core *core)
     ARCH_CP0_WRITE(31, 2, core);
 }
 
+ALWAYS_INLINE uintptr_t arch_sp(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("move %0, $29" : "=r"(sp));
+    return sp;
+}
+
 /* 0: interrupts were not out. */
 ALWAYS_INLINE unsigned long arch_irq_save(void)
 {

@@ -178,8 +178,8 @@ core_begins:
     bnez $8, 1f
     wait
     b 2b
-1:  la $29, bare_core_stacks + BARE_CORE_STACK - 16
-    li $8, BARE_CORE_STACK
+1:  la $29, bare_core_stacks + BARE_CORE_ROOM - 16
+    li $8, BARE_CORE_ROOM
     mul $8, $8, $16
     addu $29, $29, $8
     move $4, $16

@@ -4,9 +4,17 @@
  *
  * mscratch shows the core's struct bare_core, always: the trap's entry swaps it with a register for
  * a moment.
+ *
+ * The guard of a stack (BOARD_PMP_GRANULE: there is physical memory protection, PMP): unlocked
+ * entries do not bind machine mode, and locked ones cannot follow the running thread. So data are
+ * accessed with the rights of lower levels (MPRV), for which entry 0 refuses the memory below the
+ * running thread's stack, and entry 1 allows all. A trap's entry has machine mode's rights until it
+ * has saved its frame (trap.S), and so has the report of an overflow.
  */
 #ifndef PIRN_ARCH_BARE_H
 #define PIRN_ARCH_BARE_H
+
+#include "board_map.h"
 
 /* trap.S and start.S know these. */
 #if __riscv_xlen == 64
@@ -35,6 +43,10 @@
 #define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
 
 #define ARCH_MIE 8u /* of mstatus */
+
+/* Of mstatus: the level that data are accessed with, and that they are accessed with it. */
+#define ARCH_MPP 0x1800
+#define ARCH_MPRV 0x20000
 
 /* Thread-local storage begins at the thread pointer. */
 #define ARCH_TLS_HEADER ((size_t)__tls_header)
@@ -69,6 +81,13 @@ ALWAYS_INLINE struct bare_core *arch_core(void)
 ALWAYS_INLINE void arch_core_set(struct bare_core *core)
 {
     __asm__ volatile("csrw mscratch, %0" ::"r"(core) : "memory");
+}
+
+ALWAYS_INLINE uintptr_t arch_sp(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mv %0, sp" : "=r"(sp));
+    return sp;
 }
 
 /* 0: interrupts were not out. */
@@ -113,6 +132,32 @@ ALWAYS_INLINE void arch_wait(void)
 {
     __asm__ volatile("wfi" ::: "memory");
 }
+
+#ifdef BOARD_PMP_GRANULE
+#define ARCH_GUARD_MOVES
+#define ARCH_GUARD_LEAST BOARD_PMP_GRANULE
+
+/* Of `size` bytes from `low` on: a power of two, and a multiple of it. */
+ALWAYS_INLINE uintptr_t arch_guard_of(uintptr_t low, size_t size)
+{
+    return low >> 2 | (size / 8 - 1);
+}
+
+ALWAYS_INLINE void arch_guard_set(uintptr_t guard)
+{
+    __asm__ volatile("csrw pmpaddr0, %0\n\tsfence.vma" ::"r"(guard) : "memory");
+}
+
+/* On this core, from now on. */
+ALWAYS_INLINE void arch_guard_begin(uintptr_t guard)
+{
+    arch_guard_set(guard);
+    __asm__ volatile("csrw pmpaddr1, %0\n\tcsrw pmpcfg0, %1\n\tsfence.vma\n\t"
+                     "csrc mstatus, %2\n\tcsrs mstatus, %3" ::"r"(-1l),
+                     "r"(0x1f18l), "r"((long)ARCH_MPP), "r"((long)ARCH_MPRV)
+                     : "memory");
+}
+#endif
 
 /* A call of the machine that runs the program (semihosting); -1: there is none. */
 long arch_semihost(unsigned long operation, const void *arguments);

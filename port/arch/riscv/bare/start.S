@@ -87,7 +87,7 @@ park:
     fence r, rw
     la sp, bare_core_stacks
     addi t0, s0, 1
-    li t1, BARE_CORE_STACK
+    li t1, BARE_CORE_ROOM
     mul t0, t0, t1
     add sp, sp, t0
     mv a0, s0

@@ -79,8 +79,7 @@ trap_entry:
     LOAD t1, BARE_CORE_SCRATCH(t0)
     addi sp, sp, -ARCH_FRAME_SIZE
     each SAVE
-    mv t1, t0
-    csrrw t0, mscratch, t1
+    csrrw t0, mscratch, t0
     SAVE t0, 1*ARCH_WORD(sp)
     csrr a1, mepc
     csrr a2, mstatus
@@ -91,6 +90,10 @@ trap_entry:
 #ifdef __riscv_flen
     frcsr a2
     SAVE a2, ARCH_FRAME_FCSR(sp)
+#endif
+#ifdef BOARD_PMP_GRANULE
+    lui a2, 1                           /* from machine to supervisor mode's rights: the handlers, */
+    csrc mstatus, a2                    /* too, find the stack's end */
 #endif
     csrr a0, mcause
     mv a1, sp
