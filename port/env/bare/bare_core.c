@@ -250,9 +250,6 @@ bool bare_irq_leaves(uintptr_t pc, const struct arch_frame *frame)
         is_due(cpu, in_section)) {
         return true;
     }
-    if (unlikely(BARE_CANARY_WRONG(arch_core()->stack_low) != 0)) {
-        bare_overran(); /* maybe the handler did */
-    }
     section_on();
     return false;
 }

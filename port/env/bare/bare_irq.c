@@ -73,6 +73,9 @@ void bare_on_device(unsigned source)
     bare_unlock(&lock, irq);
     if (fn != NULL) {
         fn(arg);
+        if (unlikely(BARE_CANARY_WRONG(core->stack_low) != 0)) {
+            bare_overran();
+        }
         RT_ASSERT(bare_in_handler()); /* the handler has neither enabled interrupts nor switched */
         bare_look_again();
     }

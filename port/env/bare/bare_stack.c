@@ -12,8 +12,8 @@
  *      that moves with the running thread (ARCH_GUARD_MOVES), or pages without memory
  *      (bare_pages.c).
  *   3. The lowest word of a stack is BARE_CANARY, and the core knows the running stack's lowest
- *      address (stack_low). The word is compared at each switch and at the end of each interrupt,
- *      the stack pointer at each switch, at the beginning of each interrupt, and in
+ *      address (stack_low). The word is compared at each switch and behind a handler of the
+ *      program, the stack pointer at each switch, at the beginning of each interrupt, and in
  *      port_stack_check.
  */
 #include "bare.h"
