@@ -115,11 +115,14 @@ static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t fr
     port_panic();
 }
 
-/* The stack pointer is below the stack, or the access was to the zone below it. */
+/* The stack pointer is below the stack, or the access was to the zone below it. (Handlers may have
+ * the stack of traps.) */
 static bool is_overflow(const struct bare_fault *fault)
 {
-    uintptr_t low = arch_core()->stack_low;
-    return (fault->sp != 0 && fault->sp < low) || low - fault->address - 1 < BARE_ZONE_MOST;
+    uintptr_t low = arch_core()->stack_low, trap = arch_core()->trap_stack;
+    bool in_trap = trap - fault->sp < BARE_TRAP_STACK;
+    return (fault->sp != 0 && fault->sp < low && !in_trap) ||
+           low - fault->address - 1 < BARE_ZONE_MOST;
 }
 
 void bare_fault(const struct bare_fault *fault)

@@ -25,6 +25,8 @@ from pirn_tools.board import boards, targets
 from pirn_tools.board.boards import Board, Image
 from pirn_tools.errors import UserError, did_you_mean, listing
 
+# Of addresses: what the hardware guards stacks by, which moves with the running thread.
+GUARDS = {"pmp_granule", "mpu", "stack_limits"}
 HEADER = "SPDX-License-Identifier: MIT"
 MADE = "Made by CMake of {file}: do not edit."
 
@@ -125,7 +127,7 @@ def tree(
         "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
         "PIRN_BOARD_READY_QUEUES": ["ON" if has_queues(board) else "OFF"],
         "PIRN_BOARDS_READY_QUEUES": queues,
-        "PIRN_BOARD_PMP": ["ON" if "pmp_granule" in dict(image.addresses) else "OFF"],
+        "PIRN_BOARD_GUARDS": ["ON" if GUARDS & dict(image.addresses).keys() else "OFF"],
         "PIRN_BOARD_UNCACHED": ["ON" if image.uncached else "OFF"],
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],

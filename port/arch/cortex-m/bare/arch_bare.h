@@ -7,6 +7,10 @@
  * What disables interrupts is BASEPRI: all interrupts have the priority ARCH_PRIORITY, faults and
  * supervisor calls a higher one. So the runtime's own supervisor call, by which an interrupted
  * thread goes on (trap.S), works while they are disabled.
+ *
+ * Stacks are guarded by limits of the stack pointers (BOARD_STACK_LIMITS: ARMv8-M), or by regions
+ * of the memory protection unit (BOARD_MPU): region 0 is below the running thread's stack, region 1
+ * the lower end of the stack of handlers.
  */
 #ifndef PIRN_ARCH_BARE_H
 #define PIRN_ARCH_BARE_H
@@ -38,11 +42,14 @@
 
 /* Of handlers, and of reports of faults, which may come in handlers. */
 #define BARE_TRAP_STACK 4096
+#define ARCH_HANDLERS_ZONE 256 /* of it, which nobody uses */
 
 #ifndef __ASSEMBLER__
 
+#include "board_map.h"
 #include "compiler.h"
 #include "sizes.h"
+#include "system.h"
 
 #if BARE_CORES != 1
 #error                                                                                             \
@@ -149,6 +156,60 @@ ALWAYS_INLINE uint32_t arch_exception(void)
     __asm__ volatile("mrs %0, ipsr" : "=r"(number));
     return number;
 }
+
+extern char bare_core_stacks[][BARE_CORE_ROOM];
+
+#if defined(BOARD_STACK_LIMITS)
+#define ARCH_GUARD_MOVES
+#define ARCH_GUARD_LEAST 8
+
+/* Of `size` bytes from `low` on. */
+ALWAYS_INLINE uintptr_t arch_guard_of(uintptr_t low, size_t size)
+{
+    return low + size;
+}
+
+ALWAYS_INLINE void arch_guard_set(uintptr_t guard)
+{
+    __asm__ volatile("msr psplim, %0" ::"r"(guard) : "memory");
+}
+
+/* From now on. */
+ALWAYS_INLINE void arch_guard_begin(uintptr_t guard)
+{
+    arch_guard_set(guard);
+    __asm__ volatile("msr msplim, %0" ::"r"(bare_core_stacks[0] + ARCH_HANDLERS_ZONE) : "memory");
+}
+#elif defined(BOARD_MPU)
+#define ARCH_GUARD_MOVES
+#define ARCH_GUARD_LEAST 32
+
+/* A power of two, and a multiple of it: where it is, and how large, as the register has it. */
+ALWAYS_INLINE uintptr_t arch_guard_of(uintptr_t low, size_t size)
+{
+    return low | (uintptr_t)(30 - __builtin_clz((unsigned)size));
+}
+
+ALWAYS_INLINE void arch_region_set(uint32_t region, uintptr_t guard)
+{
+    *(volatile uint32_t *)SYSTEM_MPU_BASE = (guard & ~31u) | MPU_THIS_REGION | region;
+    *(volatile uint32_t *)SYSTEM_MPU_REGION = guard != 0 ? (guard & 31u) << 1 | MPU_NOTHING : 0;
+}
+
+ALWAYS_INLINE void arch_guard_set(uintptr_t guard)
+{
+    arch_region_set(0, guard);
+    __asm__ volatile("dsb\n\tisb" ::: "memory");
+}
+
+/* From now on. */
+ALWAYS_INLINE void arch_guard_begin(uintptr_t guard)
+{
+    arch_region_set(1, arch_guard_of((uintptr_t)bare_core_stacks[0], ARCH_HANDLERS_ZONE));
+    *(volatile uint32_t *)SYSTEM_MPU_CONTROL = MPU_ON;
+    arch_guard_set(guard);
+}
+#endif
 
 /* Addresses that calls return to say by their lowest bit that the instructions are Thumb's. */
 #define ARCH_CODE(address) ((address) & ~(uintptr_t)1)

@@ -12,7 +12,7 @@
     .syntax unified
     .thumb
 
-    /* At the address where the processor looks at reset; further on the table's register shows it. */
+    /* At the address where the processor looks at reset; later on the table's register shows it. */
     .section .text.vectors, "ax"
     .balign 1024                        /* the next power of two behind the largest table */
 vectors:

@@ -24,6 +24,9 @@
 #define SYSTEM_FAULT_MEMORY 0xe000ed34  /* [MMFAR] */
 #define SYSTEM_FAULT_BUS 0xe000ed38     /* [BFAR] */
 #define SYSTEM_COPROCESSORS 0xe000ed88  /* [CPACR] */
+#define SYSTEM_MPU_CONTROL 0xe000ed94   /* [MPU_CTRL] */
+#define SYSTEM_MPU_BASE 0xe000ed9c      /* [MPU_RBAR] */
+#define SYSTEM_MPU_REGION 0xe000eda0    /* [MPU_RASR] */
 #define SYSTEM_FP_CONTROL 0xe000ef34    /* [FPCCR] */
 
 #define PENDING_CALL (1u << 28)      /* [PENDSVSET] */
@@ -31,6 +34,9 @@
 #define TIMER_ON 7u                  /* enabled, interrupts, the processor's clock */
 #define CONFIGURATION_ON 0x218  /* aligned frames, accesses must be aligned, no division by 0 */
 #define HANDLERS_FAULTS 0x70000 /* memory, bus and usage faults have handlers of their own */
+#define MPU_ON 5u               /* what is in no region is as without it */
+#define MPU_THIS_REGION 0x10u   /* the number stands in the same word */
+#define MPU_NOTHING 0x10000001u /* on; no access */
 #define COPROCESSORS_FP 0xf00000
 #define FP_CONTROL_LAZY 0x40000000
 

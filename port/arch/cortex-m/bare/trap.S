@@ -19,6 +19,7 @@
 #define CONTROL_FP 4
 #define FRAME_BYTES 32
 #define FRAME_PC 24
+#define FAULT_ROOM 1024 /* what a report needs at least */
 
 /* For debuggers, in `away`: its stack begins with the frame's address and EXC_RETURN. What was
  * interrupted has its stack pointer behind the frame; 72 bytes more if that has floating point (bit
@@ -145,8 +146,8 @@ trap_call:
     .fnend
     .size trap_call, . - trap_call
 
-    /* arch_fault(frame, sp): r0 of 0 and a return if it was a call of the host that nobody serves.
-     * In handler mode already: the frame is on the main stack. */
+    /* arch_fault(frame, lr) returns if it was a call of the host that nobody serves. A handler's
+     * fault has its frame on the main stack, which may be used up: then it begins again. */
     .type trap_fault, %function
     .thumb_func
 trap_fault:
@@ -156,9 +157,15 @@ trap_fault:
     it      eq
     moveq   r0, sp
     mov     r1, lr
-    push    {r4, lr}
+    ldr     r2, =bare_core_stacks + ARCH_HANDLERS_ZONE + FAULT_ROOM
+    cmp     sp, r2
+    bhs     1f
+    ldr     r2, =bare_core_stacks + BARE_TRAP_STACK
+    mov     sp, r2
+1:  push    {r4, lr}
     bl      arch_fault
     pop     {r4, pc}
+    .pool
     .cantunwind
     .fnend
     .size trap_fault, . - trap_fault

@@ -35,6 +35,9 @@ extern const char arch_semihost_call[]; /* trap.S: its instruction */
 #define DIVIDED_BY_0 (1u << 25)
 #define HARD_DEBUG (1u << 31) /* of the hard fault's status */
 
+#define ON_PROCESS_STACK 4u /* of EXC_RETURN */
+#define CRASHED 134         /* the status of a program that crashes */
+
 #define CALL_SIZE 2u /* of a breakpoint instruction */
 
 /* A core's structure is where it is. */
@@ -110,14 +113,31 @@ static bool is_frame(const struct arch_frame *frame)
            at <= (uintptr_t)bare_heap_end - sizeof(*frame);
 }
 
+/* The frame could not be written, or a stack pointer has met its limit. */
+static NORETURN void refused(const struct arch_frame *frame, uint32_t status, uint32_t how)
+{
+    bool lost = !is_frame(frame) || (status & FRAME_REFUSED) != 0 ||
+                (uintptr_t)frame == arch_core()->stack_low;
+    if ((how & ON_PROCESS_STACK) == 0) {
+        bare_stop(BARE_WHAT("stack overflow in a handler of an interrupt"), CRASHED);
+    }
+    bare_no_room(lost ? 0 : frame->pc);
+}
+
+/* Is the address of the fault in the zone of the stack of handlers? */
+static bool is_handlers_zone(uint32_t status)
+{
+    return (status & MEMORY_ADDRESS) != 0 &&
+           get32(SYSTEM_FAULT_MEMORY) - (uintptr_t)bare_core_stacks[0] < ARCH_HANDLERS_ZONE;
+}
+
 /* how: EXC_RETURN. */
 void arch_fault(struct arch_frame *frame, uint32_t how)
 {
     uint32_t status = get32(SYSTEM_FAULT), exception = arch_exception();
-    (void)how;
     (void)arch_irq_save();
-    if (!is_frame(frame) || status & (FRAME_REFUSED | STACK_LIMIT)) {
-        bare_no_room(0);
+    if (!is_frame(frame) || status & (FRAME_REFUSED | STACK_LIMIT) || is_handlers_zone(status)) {
+        refused(frame, status, how);
     }
     if (frame->pc == (uintptr_t)arch_semihost_call && get32(SYSTEM_HARD_FAULT) & HARD_DEBUG) {
         put32(SYSTEM_HARD_FAULT, HARD_DEBUG);
