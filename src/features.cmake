@@ -25,7 +25,7 @@ set(features
     capacities # CPUs of different speeds, where port_capacity.h tells them
     loads     # placing threads by measured loads (central, dist). Without: in turn
     report    # who waits for what, in a deadlock; not without stats
-    timed     # waits with a deadline, sleeping
+    timed     # waits with a deadline, sleeping, software timers
     cancel    # cancellation points
     preempt   # ticks that end a thread's turn
     stacks    # stacks and descriptors that the runtime makes. Without: <pirn/static.h>, pirn_attr_t
@@ -125,7 +125,7 @@ set(classes_adds sched/classes_none.c)
 set(loads_removes sched/place.c)
 set(loads_adds sched/place_turn.c)
 set(report_removes sync/report.c native/native_report.c)
-set(timed_removes core/timer.c sync/sleep.c) # and posix_deadline.c of the POSIX layer
+set(timed_removes core/timer.c sync/sleep.c sync/timers.c native/native_timer.c) # and posix_deadline.c of the POSIX layer
 set(stacks_removes core/stack.c)
 set(marks_removes core/mark.c)
 set(input_removes core/io.c core/io_close.c)

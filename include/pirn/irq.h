@@ -19,6 +19,7 @@ extern "C" {
  *   - pirn_sem_post, pirn_sem_trywait; sem_post, sem_trywait
  *   - pirn_cond_signal, pirn_cond_broadcast; pthread_cond_signal, pthread_cond_broadcast
  *   - pirn_create and pirn_detach
+ *   - the functions of <pirn/flags.h>, <pirn/queue.h> and <pirn/timer.h> that say so
  *   - pirn_now, pirn_cpu_self
  *   - pirn_dump
  * It must not wait or yield, nor call functions of the C library that take a lock (malloc, stdio,

@@ -26,6 +26,12 @@ enum mutant {
     MUTANT_BARRIER_EARLY,    /* the barrier opens one arrival early */
     MUTANT_ONCE_DROP,        /* the end of once wakes nobody */
     MUTANT_FUTEX_BLIND,      /* a thread waits for a word that has changed already */
+    MUTANT_FLAGS_UNSEEN,     /* a thread waits for flags that are set after it has tested them */
+    MUTANT_FLAGS_SOME,       /* one that waits for all of them is content with some */
+    MUTANT_QUEUE_LIFO,       /* the newest message is received first */
+    MUTANT_QUEUE_DROP,       /* room in a full queue wakes no sender */
+    MUTANT_TIMER_FIRES,      /* a timer that is stopped when it is due fires */
+    MUTANT_TIMER_DRIFTS,     /* a period begins when the callback does */
     MUTANT_FE_DOUBLE,        /* a full word is handed to a reader and stays full */
     MUTANT_TIMED_STAY,       /* a timed-out waiter stays linked */
     MUTANT_JOIN_EARLY,       /* the joiner is made ready before the stack is left */

@@ -26,7 +26,7 @@ struct rt_objects {
     void (*held_end)(struct thread *self);
 
     /* PORT_PROCESSES: in the child of a fork, whose only thread is the caller: forget the waiters
-     * in queues that are not part of an object. */
+     * in queues that are not part of an object, and the software timers. */
     void (*forked)(void);
 
     /* RT_AFFINITY: t, whose wait has ended and which does not run yet, waited for room, not for

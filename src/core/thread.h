@@ -84,10 +84,14 @@ enum wait_reason {
     WAIT_SLEEP,
     WAIT_FE_FULL,
     WAIT_FE_EMPTY,
-    WAIT_CALL,   /* in a call that may block the kernel thread: carrier.h */
-    WAIT_IO,     /* for a file descriptor */
-    WAIT_SIGNAL, /* sigwait */
-    WAIT_FUTEX,  /* for a word that the program has chosen: sync/futex.h */
+    WAIT_CALL,    /* in a call that may block the kernel thread: carrier.h */
+    WAIT_IO,      /* for a file descriptor */
+    WAIT_SIGNAL,  /* sigwait */
+    WAIT_FUTEX,   /* for a word that the program has chosen: sync/futex.h */
+    WAIT_FLAGS,   /* for event flags */
+    WAIT_MESSAGE, /* for a message in a queue */
+    WAIT_ROOM,    /* for room in a queue of messages */
+    WAIT_TIMER,   /* the thread that runs timers: for the next one */
     WAIT_REASONS,
 };
 
@@ -140,10 +144,10 @@ struct thread {
     struct waitq *wait_queue;                    /* (W) */
     _Atomic(uint32_t) park;                      /* (A) enum park_state */
     uint8_t wait_reason;                         /* (O) */
-    uint8_t wait_kind;      /* (W) kind of access that a rwlock or Full/Empty waiter wants */
-    uint8_t claimable;      /* (W) not 0: end the wait by claim; PARK_REMOVABLE, too */
-    uint8_t join_flags;     /* (J) */
-    struct waitq join;      /* (J) its lock is the join lock */
+    uint8_t wait_kind;  /* (W) what its waiter wants of a rwlock, Full/Empty word, flags, queue */
+    uint8_t claimable;  /* (W) not 0: end the wait by claim; PARK_REMOVABLE, too */
+    uint8_t join_flags; /* (J) */
+    struct waitq join;  /* (J) its lock is the join lock */
     void *(*start)(void *); /* (C) */
     void *arg_ret;          /* argument; return value once DONE */
 
@@ -179,7 +183,7 @@ struct thread {
         const void *wait_object; /* (O) */
         struct carrier *carrier; /* (O) that runs it in a call, or without a CPU after one */
     };
-    uint64_t wait_value; /* (W) value that a Full/Empty waiter brings or gets */
+    uint64_t wait_value; /* (W) what a waiter brings or gets: Full/Empty word, flags, queue */
     char name[RT_NAME_MAX];
     struct prof_thread prof; /* (O) and what interrupts it */
 #ifndef PIRN_WITHOUT_WAITS

@@ -56,7 +56,16 @@ static struct timer *heap_meld_siblings(struct timer *first)
     return root;
 }
 
-static void heap_remove(struct timer_heap *heap, struct timer *timer)
+void timer_heap_insert(struct timer_heap *heap, struct timer *timer)
+{
+    RT_ASSERT(!timer->armed);
+    timer->child = timer->sibling = timer->prev = NULL;
+    timer->armed = true;
+    heap->root = heap_meld(heap->root, timer);
+    at_store_rlx(&heap->armed, at_load_rlx(&heap->armed) + 1);
+}
+
+void timer_heap_remove(struct timer_heap *heap, struct timer *timer)
 {
     if (timer == heap->root) {
         heap->root = heap_meld_siblings(timer->child);
@@ -81,11 +90,8 @@ bool timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
     struct timer_heap *heap = &cpu->timers;
     spin_lock(&heap->lock, RANK_TIMER);
     timer->deadline = deadline;
-    timer->child = timer->sibling = timer->prev = NULL;
     timer->heap = heap;
-    timer->armed = true;
-    heap->root = heap_meld(heap->root, timer);
-    at_store_rlx(&heap->armed, at_load_rlx(&heap->armed) + 1);
+    timer_heap_insert(heap, timer);
     bool earliest = heap->root == timer;
     spin_unlock(&heap->lock, RANK_TIMER);
     return earliest;
@@ -105,7 +111,7 @@ void timer_disarm(struct timer *timer)
     struct timer_heap *heap = timer->heap;
     spin_lock(&heap->lock, RANK_TIMER);
     if (timer->armed) {
-        heap_remove(heap, timer);
+        timer_heap_remove(heap, timer);
     }
     spin_unlock(&heap->lock, RANK_TIMER);
 }
@@ -121,7 +127,7 @@ uint64_t timer_expire(struct cpu *cpu, uint64_t now)
             next = due->deadline;
             break;
         }
-        heap_remove(heap, due);
+        timer_heap_remove(heap, due);
         waitq_timeout(CONTAINER_OF(due, struct thread, timer));
     }
     spin_unlock(&heap->lock, RANK_TIMER);

@@ -72,6 +72,11 @@ struct timer_heap {
     _Atomic(uint32_t) armed; /* (A) number of timers, read without the lock */
 };
 
+/* Put a timer with a deadline into a heap, take it out. The caller guards the heap: here its lock,
+ * in sync/timers.c, whose timers are not threads', a lock of that file's. */
+void timer_heap_insert(struct timer_heap *heap, struct timer *timer);
+void timer_heap_remove(struct timer_heap *heap, struct timer *timer);
+
 /* True: it is the earliest, of which the port does not know yet. */
 bool timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
 

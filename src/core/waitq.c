@@ -126,6 +126,20 @@ unsigned waitq_pop_object_locked(struct waitq *q, const volatile void *object, u
     return found;
 }
 
+void waitq_pop_if_locked(struct waitq *q, bool (*wanted)(const struct thread *t, const void *arg),
+                         const void *arg, struct list *out)
+{
+    struct list *link = q->first;
+    while (link != NULL) {
+        struct thread *t = thread_of(link);
+        struct list *next = link->next != q->first ? link->next : NULL;
+        if (wanted(t, arg) && waitq_take_locked(q, t)) {
+            list_push_back(out, &t->wait_link);
+        }
+        link = next;
+    }
+}
+
 unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
 {
     unsigned n = 0;

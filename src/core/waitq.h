@@ -91,6 +91,10 @@ struct thread *waitq_pop_kind_locked(struct waitq *q, uint8_t kind);
 unsigned waitq_pop_object_locked(struct waitq *q, const volatile void *object, unsigned n,
                                  struct list *out);
 
+/* Those for which `wanted` is true, first to last, as a list. */
+void waitq_pop_if_locked(struct waitq *q, bool (*wanted)(const struct thread *t, const void *arg),
+                         const void *arg, struct list *out);
+
 /* Unlink all, as a list through wait_link. Returns how many. */
 unsigned waitq_pop_all_locked(struct waitq *q, struct list *out);
 

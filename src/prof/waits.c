@@ -206,6 +206,9 @@ static uintptr_t object_of(const struct thread *t, uint32_t reason)
     case WAIT_FE_FULL:
     case WAIT_FE_EMPTY:
     case WAIT_FUTEX:
+    case WAIT_FLAGS:
+    case WAIT_MESSAGE:
+    case WAIT_ROOM:
         return (uintptr_t)t->wait_object;
     default:
         return 0;

@@ -39,6 +39,8 @@ static bool reads_data(const struct thread *t)
     case WAIT_COND:
     case WAIT_BARRIER:
     case WAIT_FE_FULL:
+    case WAIT_FLAGS:
+    case WAIT_MESSAGE:
         return true;
     default:
         return false;

@@ -9,10 +9,18 @@
 #include "port_processes.h"
 #include "report.h"
 #include "sync.h"
+#include "timers.h"
+
+/* In the child of a fork. */
+static UNUSED void objects_forked(void)
+{
+    rt_futex_reset();
+    rt_timers_reset();
+}
 
 const struct rt_objects rt_objects = {
     .held_end = RT_OWNED ? rt_held_end : NULL,
-    .forked = PORT_PROCESSES ? rt_futex_reset : NULL,
+    .forked = PORT_PROCESSES ? objects_forked : NULL,
     .waited_for_room = RT_AFFINITY ? rt_sem_is_for_room : NULL,
     .report_start = RT_REPORT ? rt_report_start : NULL,
     .report_idle = RT_REPORT ? rt_report_idle : NULL,

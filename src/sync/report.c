@@ -41,6 +41,10 @@ static bool wait_is_inner(uint8_t reason)
     case WAIT_FE_FULL:
     case WAIT_FE_EMPTY:
     case WAIT_FUTEX:
+    case WAIT_FLAGS:
+    case WAIT_MESSAGE:
+    case WAIT_ROOM:
+    case WAIT_TIMER:
         return true;
     default:
         return false;

@@ -39,7 +39,8 @@
         [WAIT_WRLOCK] = "rwlock to write", [WAIT_BARRIER] = "barrier", [WAIT_ONCE] = "once",       \
         [WAIT_JOIN] = "end of thread", [WAIT_SLEEP] = "sleep", [WAIT_FE_FULL] = "full word",       \
         [WAIT_FE_EMPTY] = "empty word", [WAIT_CALL] = "call", [WAIT_IO] = "descriptor",            \
-        [WAIT_SIGNAL] = "signal", [WAIT_FUTEX] = "futex",                                          \
+        [WAIT_SIGNAL] = "signal", [WAIT_FUTEX] = "futex", [WAIT_FLAGS] = "event flags",            \
+        [WAIT_MESSAGE] = "message", [WAIT_ROOM] = "room in queue", [WAIT_TIMER] = "timer",         \
     }
 extern const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX];
 

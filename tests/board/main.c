@@ -14,7 +14,7 @@
 #include "suite.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
-                                             &suite_classes};
+                                             &suite_classes, &suite_objects};
 
 static const char *running = "";
 

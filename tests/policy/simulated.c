@@ -11,8 +11,8 @@
 #include "list.h"
 #include "mistakes.h"
 
-static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
-                                             &suite_classes, &suite_call, NULL};
+static const struct suite *const suites[] = {
+    &suite_core, &suite_sync, &suite_policy, &suite_classes, &suite_call, &suite_objects, NULL};
 static const char *const scheds[] = {POLICY_SPECS, NULL};
 
 static long chosen = -1; /* of mistake_names */

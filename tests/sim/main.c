@@ -2,11 +2,20 @@
 /* main.c - the suites in the simulator, under the policies of the library. */
 #include "driver.h"
 
-static const struct suite *const suites[] = {
-    &suite_core, &suite_sync,     &suite_policy,           &suite_classes,
-    &suite_call, &suite_cancel,   &suite_signal,           &suite_prof,
-    &suite_io,   &suite_affinity, &suite_affinity_classes, &suite_demand,
-    NULL};
+static const struct suite *const suites[] = {&suite_core,
+                                             &suite_sync,
+                                             &suite_policy,
+                                             &suite_classes,
+                                             &suite_call,
+                                             &suite_cancel,
+                                             &suite_signal,
+                                             &suite_prof,
+                                             &suite_io,
+                                             &suite_affinity,
+                                             &suite_affinity_classes,
+                                             &suite_demand,
+                                             &suite_objects,
+                                             NULL};
 
 int main(int argc, char **argv)
 {

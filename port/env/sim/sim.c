@@ -30,6 +30,7 @@
 #include "../../../src/sync/futex.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
+#include "../../../src/sync/timers.h"
 #include "../../src/core/runtime.h"
 #include "port_preempt.h"
 #include "port_processes.h"
@@ -419,6 +420,7 @@ static void main_context(void *arg)
     if (sim.config.expect_exit) {
         sim_fail("the program did not end");
     }
+    rt_timers_end();
     rt_on_exit();
     /* The last exits may still be on their way to the counters and the stack caches, and the device
      * in the middle of making a carrier: let them finish. */
@@ -530,6 +532,7 @@ static void sim_end(void)
     id_reset();
     life_reset();
     rt_futex_reset();
+    rt_timers_reset();
     prio_reset();
     rt_shared_reset();
     sim_mem_end();

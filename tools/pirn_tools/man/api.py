@@ -12,7 +12,16 @@ from pirn_tools.man.headers import Header, Item, Part
 
 BOOK = "Pirn Library"
 MAIN = "pirn.h"
-OTHERS = ("policy.h", "static.h", "pthread_np.h", "irq.h", "watchdog.h")
+OTHERS = (
+    "policy.h",
+    "static.h",
+    "pthread_np.h",
+    "irq.h",
+    "watchdog.h",
+    "flags.h",
+    "queue.h",
+    "timer.h",
+)
 BOARDS = ("irq.h", "watchdog.h")
 
 
