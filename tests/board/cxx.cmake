@@ -17,7 +17,8 @@ endforeach()
 cxx_test(cxx-pure cxx 134 "^pirn: a pure virtual function was called\n" 1 0 pure)
 cxx_test(cxx-memory cxx 134 "^pirn: operator new: no memory\n" 1 0 memory)
 foreach(end "join=pirn: pirn::thread::join: error 22" "forget=pirn: pirn::thread: neither joined nor detached when its object ends"
-        "stack=pirn: pirn::thread: error 22" "unlock=pirn: pirn::unique_lock: error 1" "barrier=pirn: pirn::barrier: error 22")
+        "stack=pirn: pirn::thread: error 22" "unlock=pirn: pirn::unique_lock: error 1" "barrier=pirn: pirn::barrier: error 22"
+        "flags=pirn: pirn::event_flags::wait: error 22")
   string(REGEX MATCH "^([a-z]+)=(.*)$" end ${end})
   cxx_test(cxx-end-${CMAKE_MATCH_1} cxx-classes 134 "${CMAKE_MATCH_2}" 1 0 ${CMAKE_MATCH_1})
 endforeach()

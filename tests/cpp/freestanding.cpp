@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include <pirn/objects.hpp>
 
 static unsigned calls;
 
@@ -236,6 +237,60 @@ static void test_fe_hands_over()
     CHECK(word.read_until(value, 0) && value == 7 && word.read() == 7);
 }
 
+static void test_event_flags_pass_events()
+{
+    pirn::event_flags events;
+    uint32_t got = 0;
+    CHECK(!events.try_wait(1) && !events.wait_until(0, 3, pirn::flags::all));
+    pirn::thread setter([&events] { events.set(5); });
+    CHECK(events.wait(1 | 4, pirn::flags::all | pirn::flags::clear) == 5);
+    setter.join();
+    CHECK(events.get() == 0 && events.set(2) == 0 && events.clear(1) == 2);
+    CHECK(events.wait_for(0, 3, pirn::flags::any, &got) && got == 2);
+}
+
+static void test_message_queue_passes_messages()
+{
+    struct message {
+        int number;
+        char text[3];
+    };
+    pirn::message_queue<message, 2> queue;
+    message m{};
+    CHECK(queue.capacity() == 2 && !queue.try_receive(m) && !queue.receive_for(0, m));
+    pirn::thread sender([&queue] {
+        for (int i = 0; i < 50; i++) {
+            queue.send({i, "ab"});
+        }
+    });
+    for (int i = 0; i < 50; i++) {
+        queue.receive(m);
+        CHECK(m.number == i && m.text[1] == 'b');
+    }
+    sender.join();
+    CHECK(queue.try_send(m) && queue.send_until(0, m) && !queue.try_send(m) && queue.size() == 2);
+}
+
+static void test_timer_calls()
+{
+    pirn::binary_semaphore rang(0);
+    unsigned rings = 0;
+    pirn::timer timer([&] {
+        if (++rings == 3) {
+            rang.release();
+        }
+    });
+    timer.start_every(millisecond);
+    rang.acquire();
+    timer.stop_sync();
+    CHECK(rings >= 3 && !timer.stop());
+    const unsigned before = rings;
+    timer.start_after(0);
+    timer.start_at(PIRN_FOREVER);
+    timer.stop_sync();
+    CHECK(rings - before <= 1);
+}
+
 static const struct {
     const char *name;
     void (*run)();
@@ -249,6 +304,7 @@ static const struct {
          pirn::unique_lock(mutex, pirn::defer_lock).unlock();
      }},
     {"barrier", [] { pirn::barrier none(0); }},
+    {"flags", [] { pirn::event_flags().wait(0); }},
 };
 
 static void end(const char *how)
@@ -276,6 +332,9 @@ int main(int argc, char **argv)
     test_shared_mutex_admits_readers();
     test_call_once_calls_once_and_all_wait();
     test_fe_hands_over();
+    test_event_flags_pass_events();
+    test_message_queue_passes_messages();
+    test_timer_calls();
     puts("done");
     return 0;
 }
