@@ -12,8 +12,11 @@
 #include "check_board.h"
 #include "common/options.h"
 
+#include <errno.h>
+#include <pirn/flags.h>
 #include <pirn/irq.h>
-#include <pirn/pirn.h>
+#include <pirn/queue.h>
+#include <pirn/timer.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -26,7 +29,12 @@
 
 static pirn_mutex_t mutex = PIRN_MUTEX_INIT;
 static pirn_cond_t cond = PIRN_COND_INIT;
-static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0), never = PIRN_SEM_INIT(0);
+static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0), never = PIRN_SEM_INIT(0),
+                  timed = PIRN_SEM_INIT(0);
+static pirn_flags_t flags = PIRN_FLAGS_INIT;
+static char bytes[2];
+static pirn_queue_t queue = PIRN_QUEUE_INIT(bytes);
+static pirn_timer_t timer;
 static pirn_barrier_t barrier;
 static pirn_rwlock_t rwlock = PIRN_RWLOCK_INIT;
 static pirn_thread_t sleeper;
@@ -44,6 +52,17 @@ static void waits_for_semaphore(void)
 static void waits_until(void)
 {
     pirn_sem_wait_until(&empty, pirn_now() + 1000);
+}
+
+static void waits_for_flags(void)
+{
+    pirn_flags_wait(&flags, 2, PIRN_FLAGS_CLEAR, NULL);
+}
+
+static void waits_for_message(void)
+{
+    char byte;
+    pirn_queue_receive(&queue, &byte);
 }
 
 static void waits_for_mutex(void)
@@ -127,12 +146,28 @@ static void *does_nothing(void *arg)
     return arg;
 }
 
+static void rings(void *unused)
+{
+    (void)unused;
+    pirn_sem_post(&timed);
+}
+
 /* What it may. */
 static void does_its_work(void)
 {
     pirn_thread_t t;
+    char byte;
     CHECK(pirn_now() != 0 && pirn_cpu_self() >= 0);
     CHECK(pirn_sem_post(&empty) == 0 && pirn_sem_trywait(&empty) == 0);
+    CHECK(pirn_flags_set(&flags, 5) == 0 && pirn_flags_get(&flags) == 5);
+    CHECK(pirn_flags_trywait(&flags, 1, PIRN_FLAGS_CLEAR, NULL) == 0);
+    CHECK(pirn_flags_trywait(&flags, 1, 0, NULL) == -EAGAIN && pirn_flags_clear(&flags, 4) == 4);
+    CHECK(pirn_queue_trysend(&queue, "a") == 0 && pirn_queue_trysend(&queue, "b") == 0);
+    CHECK(pirn_queue_trysend(&queue, "c") == -EAGAIN && pirn_queue_count(&queue) == 2);
+    CHECK(pirn_queue_tryreceive(&queue, &byte) == 0 && byte == 'a');
+    CHECK(pirn_queue_tryreceive(&queue, &byte) == 0 && byte == 'b');
+    CHECK(pirn_timer_start(&timer, pirn_now() + LATE_NS, 0) == 0 && pirn_timer_stop(&timer));
+    CHECK(pirn_timer_start(&timer, 0, 0) == 0);
     pirn_cond_signal(&cond);
     pirn_cond_broadcast(&cond);
     CHECK(pthread_cond_signal(&pcond) == 0 && pthread_cond_broadcast(&pcond) == 0);
@@ -152,6 +187,8 @@ static const struct doing {
 } doings[] = {
     {"sem", waits_for_semaphore},
     {"until", waits_until},
+    {"flags", waits_for_flags},
+    {"queue", waits_for_message},
     {"mutex", waits_for_mutex},
     {"cond", waits_for_condition},
     {"barrier", waits_at_barrier},
@@ -218,6 +255,7 @@ int main(int argc, char **argv)
     doing = &doings[OPERAND_CHOICE("CASE", operand[0], doings)];
     size_t when = operand[1] != NULL ? OPERAND_CHOICE("WHEN", operand[1], whens) : BUSY;
     CHECK(pirn_barrier_init(&barrier, 2) == 0 && sem_init(&psem, 0, 0) == 0);
+    CHECK(pirn_timer_init(&timer, rings, NULL) == 0);
     CHECK(pirn_create(&sleeper, NULL, holds, NULL) == 0);
     pirn_sem_wait(&rang);
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
@@ -228,7 +266,10 @@ int main(int argc, char **argv)
         busy_small();
     }
     pirn_sem_wait(&rang);
-    CHECK(doing->fn != does_its_work || posted == 1);
+    if (doing->fn == does_its_work) {
+        pirn_sem_wait(&timed); /* the timer that the handler has started */
+        CHECK(posted == 1);
+    }
     puts("done");
     exit(0);
 }
