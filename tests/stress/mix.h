@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mix.h - the interface between mix.c (actors) and mix_ops.c (operations).
+ * mix.h - the interface between mix.c (actors), mix_ops.c and mix_objects.c (operations).
  */
 #ifndef PIRN_TESTS_STRESS_MIX_H
 #define PIRN_TESTS_STRESS_MIX_H
@@ -35,6 +35,14 @@ void ops_release(void);
 
 /* Check the invariants when all actors have ended. Prints how much was done. */
 void ops_verify(void);
+
+/* The part of mix_objects.c: the same for flags, queues and timers. */
+void op_flags(struct actor *a);
+void op_queue(struct actor *a);
+void op_timer(struct actor *a);
+void objects_init(void);
+void objects_release(void);
+void objects_verify(void);
 
 extern bool mix_stop;
 

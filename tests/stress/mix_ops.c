@@ -246,7 +246,8 @@ static const struct {
     const char *name;
     void (*run)(struct actor *);
 } ops[] = {{"mutex", op_mutex},   {"semaphore", op_sem},        {"rwlock", op_rwlock},
-           {"buffer", op_buffer}, {"Full/Empty word", op_word}, {"pause", actor_pause}};
+           {"buffer", op_buffer}, {"Full/Empty word", op_word}, {"flags", op_flags},
+           {"queue", op_queue},   {"timer", op_timer},          {"pause", actor_pause}};
 
 void ops_one(struct actor *a)
 {
@@ -266,6 +267,7 @@ void ops_init(void)
     for (unsigned i = 0; i < RWLOCKS; i++) {
         rwlocks[i].lock.prefer_writer = i;
     }
+    objects_init();
 }
 
 void ops_release(void)
@@ -279,6 +281,7 @@ void ops_release(void)
         word_write(i, 1, pirn_now() + 1000000);
         word_take(i, pirn_now() + 1000000);
     }
+    objects_release();
 }
 
 static uint64_t verify_locks(void)
@@ -329,4 +332,5 @@ void ops_verify(void)
 {
     uint64_t locks = verify_locks(), items = verify_buffer(), values = verify_words();
     printf("%" PRIu64 " locks, %" PRIu64 " items, %" PRIu64 " words", locks, items, values);
+    objects_verify();
 }
