@@ -252,7 +252,7 @@ static void say_wait(const struct thread *t)
         t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?");
     if (t->wait_reason == WAIT_JOIN) {
         say(" %" PRIu32 " \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
-    } else if (wait_is_inner(t->wait_reason)) {
+    } else if (wait_is_inner(t->wait_reason) && t->wait_object != NULL) {
         say(" %p", t->wait_object);
         if (on != NULL) {
             say(", owned by thread %" PRIu32 " \"%s\"", on->index, on->name);

@@ -7,7 +7,9 @@
  */
 #include "check_board.h"
 
-#include <pirn/pirn.h>
+#include <pirn/flags.h>
+#include <pirn/queue.h>
+#include <pirn/timer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +84,50 @@ static void timer(void)
     CHECK(pirn_join(t, NULL) == 0);
 }
 
+static char bytes[1], other_bytes[1];
+static pirn_queue_t full = PIRN_QUEUE_INIT(bytes), empty = PIRN_QUEUE_INIT(other_bytes);
+static pirn_flags_t flags = PIRN_FLAGS_INIT;
+static pirn_timer_t clockwork;
+
+static void *receives(void *unused)
+{
+    char byte;
+    pirn_queue_receive(&empty, &byte);
+    return unused;
+}
+
+static void *sends(void *unused)
+{
+    pirn_queue_send(&full, "a");
+    pirn_queue_send(&full, "b");
+    return unused;
+}
+
+static void rings(void *unused)
+{
+    (void)unused;
+    pirn_flags_set(&flags, 1);
+}
+
+/* The only timer is stopped. */
+static void events(void)
+{
+    start("receives", receives);
+    start("sends", sends);
+    CHECK(pirn_timer_init(&clockwork, rings, NULL) == 0);
+    CHECK(pirn_timer_start(&clockwork, pirn_now() + LATER_NS, 0) == 0);
+    CHECK(pirn_timer_stop(&clockwork));
+    pirn_flags_wait(&flags, 1, PIRN_FLAGS_CLEAR, NULL);
+}
+
+/* A timer rings later. */
+static void rings_later(void)
+{
+    CHECK(pirn_timer_init(&clockwork, rings, NULL) == 0);
+    CHECK(pirn_timer_start(&clockwork, pirn_now() + LATER_NS, 0) == 0);
+    pirn_flags_wait(&flags, 1, PIRN_FLAGS_CLEAR, NULL);
+}
+
 static void *reads(void *unused)
 {
     char line[64];
@@ -112,6 +158,8 @@ static const struct {
 } cases[] = {{"cycle", cycle},
              {"alone", alone},
              {"timer", timer},
+             {"events", events},
+             {"alarm", rings_later},
              {"input", input},
              {"input-then-nothing", input_then_nothing}};
 
