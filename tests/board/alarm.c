@@ -86,7 +86,6 @@ int main(int argc, char **argv)
     }
     pirn_thread_t waiter, busy[BUSY];
     CHECK(pirn_irq_attach(100000, on_alarm, NULL) == -EINVAL);
-    CHECK(ALARM_SOURCE == 0 || pirn_irq_attach(0, on_alarm, NULL) == -EINVAL);
     CHECK(pirn_irq_attach(CONSOLE_SOURCE, on_alarm, NULL) == -EINVAL);
     CHECK(pirn_create(&waiter, NULL, waits, NULL) == 0);
     for (uintptr_t i = 0; i < BUSY; i++) {

@@ -22,6 +22,7 @@ PATTERNS = {
     "tss_*",
     "__atomic_*_8",
 }
+SOME = {"__aeabi_read_tp"}  # not for all architectures
 
 
 def permitted(path: Path) -> list[str]:
@@ -56,7 +57,7 @@ def main() -> int:
         problems += [f"{library}: external symbol {s}, which {path} does not permit" for s in wrong]
         defined |= symbols
     problems += [
-        f"{path}: no library defines {n}" for n in names if "*" not in n and n not in defined
+        f"{path}: no library defines {n}" for n in names if "*" not in n and n not in defined | SOME
     ]
     print("\n".join(problems) or f"{len(defined)} external symbols, all permitted")
     return 1 if problems else 0

@@ -28,9 +28,10 @@
 #define LATE_NS 4000000000u
 
 static pirn_mutex_t mutex = PIRN_MUTEX_INIT;
-static pirn_cond_t cond = PIRN_COND_INIT;
-static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0), never = PIRN_SEM_INIT(0),
-                  timed = PIRN_SEM_INIT(0);
+static pirn_mutex_t settling = PIRN_MUTEX_INIT;
+static pirn_cond_t cond = PIRN_COND_INIT, never = PIRN_COND_INIT;
+static bool settled; /* (settling) */
+static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0), timed = PIRN_SEM_INIT(0);
 static pirn_flags_t flags = PIRN_FLAGS_INIT;
 static char bytes[2];
 static pirn_queue_t queue = PIRN_QUEUE_INIT(bytes);
@@ -224,9 +225,22 @@ static void *holds(void *unused)
     pirn_mutex_lock(&mutex);
     pthread_mutex_lock(&pmutex);
     pirn_rwlock_wrlock(&rwlock);
-    pirn_sem_post(&rang);
-    pirn_sem_wait(&never);
+    pirn_mutex_lock(&settling);
+    for (settled = true;;) {
+        pirn_cond_wait(&never, &settling);
+    }
     return unused;
+}
+
+/* It waits, and is not the thread that an interrupt comes in: who waits for a condition has its
+ * mutex no more. */
+static void settles(void)
+{
+    for (bool done = false; !done; pirn_yield()) {
+        pirn_mutex_lock(&settling);
+        done = settled;
+        pirn_mutex_unlock(&settling);
+    }
 }
 
 static void *is_busy(void *unused)
@@ -257,7 +271,7 @@ int main(int argc, char **argv)
     CHECK(pirn_barrier_init(&barrier, 2) == 0 && sem_init(&psem, 0, 0) == 0);
     CHECK(pirn_timer_init(&timer, rings, NULL) == 0);
     CHECK(pirn_create(&sleeper, NULL, holds, NULL) == 0);
-    pirn_sem_wait(&rang);
+    settles();
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
     alarm_in(strcmp(doing->name, "quiet") == 0 ? LATE_NS : SOON_NS);
     if (when == BUSY) {

@@ -78,10 +78,11 @@ ALWAYS_INLINE struct bare_core *arch_core(void)
 
 void arch_core_set(struct bare_core *core);
 
+/* The running thread's, in handlers, too, which have a stack of their own. */
 ALWAYS_INLINE uintptr_t arch_sp(void)
 {
     uintptr_t sp;
-    __asm__ volatile("mov %0, sp" : "=r"(sp));
+    __asm__ volatile("mrs %0, psp" : "=r"(sp));
     return sp;
 }
 
