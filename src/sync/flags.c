@@ -112,18 +112,14 @@ int rt_flags_trywait(struct rt_flags *f, uint32_t bits, uint8_t how, uint32_t *g
     return taken ? 0 : -EAGAIN;
 }
 
-static int flags_block_locked(struct rt_flags *f, uint32_t bits, uint8_t how, uint32_t *got,
+static int flags_block_locked(struct rt_flags *f, struct thread *self, uint32_t bits, uint8_t how,
                               uint64_t deadline)
 {
-    struct thread *self = rt_self();
     struct waitq_options options = {
         .deadline = deadline, .object = f, .reason = WAIT_FLAGS, .kind = how, .rank = RANK_WAITQ};
     self->wait_value = bits;
     int result = waitq_block_locked(&f->queue, &options);
     RT_ASSERT(result != -ETIMEDOUT || deadline != UINT64_MAX);
-    if (result == 0) {
-        *got = (uint32_t)self->wait_value;
-    }
     return result;
 }
 
@@ -133,7 +129,7 @@ int rt_flags_wait_until(struct rt_flags *f, uint32_t bits, uint8_t how, uint32_t
     unsigned long irq;
     int result = 0;
     RT_ASSERT(rt_is_outside() && lockrank_none_held());
-    rt_self();
+    struct thread *self = rt_self();
     rt_enter(&irq);
     state_lock(&f->queue.lock, RANK_WAITQ);
     bool taken = flags_take_locked(f, bits, how, got);
@@ -144,7 +140,10 @@ int rt_flags_wait_until(struct rt_flags *f, uint32_t bits, uint8_t how, uint32_t
     if (taken) {
         state_unlock(&f->queue.lock, RANK_WAITQ);
     } else {
-        result = flags_block_locked(f, bits, how, got, deadline);
+        result = flags_block_locked(f, self, bits, how, deadline);
+        if (result == 0) {
+            *got = (uint32_t)self->wait_value;
+        }
     }
     rt_leave(irq);
     return result;

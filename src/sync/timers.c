@@ -125,6 +125,7 @@ static void timers_call_locked(struct rt_timer *t, uint64_t now, unsigned long *
     state_unlock(&timers.queue.lock, RANK_WAITQ);
     rt_leave_woken(*irq);
     fn(arg);
+    rt_self(); /* it may have lost the CPU */
     struct cpu *cpu = timers_lock(irq);
     RT_ASSERT(timers.running == t);
     timers.running = NULL;
@@ -138,7 +139,8 @@ static void timers_call_locked(struct rt_timer *t, uint64_t now, unsigned long *
 void *rt_timers_run(void *unused)
 {
     unsigned long irq;
-    life_exited(timers_lock(&irq));
+    life_exited(rt_enter(&irq)); /* without locks: it may end the program */
+    state_lock(&timers.queue.lock, RANK_WAITQ);
     while (!timers.ending) {
         struct timer *first = timers.heap.root;
         uint64_t now = port_now();
