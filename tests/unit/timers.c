@@ -110,7 +110,8 @@ static void fork_child(void)
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
     CHECK(pirn_timer_stop_sync(&timer));
-    ring_once(); /* in the parent nothing has changed */
+    CHECK(pirn_sem_init(&rang, 0) == 0); /* it has rung while the child ran */
+    ring_once();                         /* in the parent nothing has changed */
 }
 #endif
 
