@@ -273,7 +273,7 @@ def board_program(tmp_path: Path) -> tuple[Program, Source]:
 def test_board_builds_get_the_boards_compiler_and_others_none(tmp_path: Path) -> None:
     one, source = board_program(tmp_path)
     board = tmp_path / "riscv64-virt"
-    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64")
+    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64", "riscv64")
     with pytest.raises(UserError, match=r"no libraries in .*riscv64-virt; `make boards`"):
         boards.build_board(one, source, target, board, tmp_path / "out")
     for name in boards.LIBRARIES:
@@ -287,7 +287,7 @@ def test_board_builds_get_the_boards_compiler_and_others_none(tmp_path: Path) ->
 def test_board_builds_are_stale_when_a_library_changes(tmp_path: Path) -> None:
     one, source = board_program(tmp_path)
     board = tmp_path / "riscv64-virt"
-    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64")
+    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64", "riscv64")
     for name in boards.LIBRARIES:
         (board / name).parent.mkdir(parents=True, exist_ok=True)
         (board / name).write_text("1")
