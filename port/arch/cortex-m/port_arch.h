@@ -30,6 +30,22 @@
 #define PORT_ARCH_FP_CLOBBERS
 #endif
 
+/* ARMv8-M: no limit of the stack pointer, and then the next thread's: struct bare_core has its
+ * stack's lowest address (stack_low) behind the CPU. */
+#if __ARM_ARCH >= 8
+#define PORT_ARCH_LIMIT_NONE                                                                       \
+    "movs r5, #0\n\t"                                                                              \
+    "msr psplim, r5\n\t"
+#define PORT_ARCH_LIMIT                                                                            \
+    "movw r5, #:lower16:bare_cores\n\t"                                                            \
+    "movt r5, #:upper16:bare_cores\n\t"                                                            \
+    "ldr r5, [r5, #4]\n\t"                                                                         \
+    "msr psplim, r5\n\t"
+#else
+#define PORT_ARCH_LIMIT_NONE
+#define PORT_ARCH_LIMIT
+#endif
+
 struct port_ctx {
     void *sp;
     void *pc;
@@ -59,8 +75,7 @@ ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct por
                      "str r11, [sp, #8]\n\t"
                      "str r7, [sp, #12]\n\t"
                      "str sp, [r0]\n\t"
-                     "str r12, [r0, #4]\n\t"
-                     "ldr sp, [r1]\n\t"
+                     "str r12, [r0, #4]\n\t" PORT_ARCH_LIMIT_NONE "ldr sp, [r1]\n\t" PORT_ARCH_LIMIT
                      "ldr r12, [r1, #4]\n\t"
                      "str r4, [sp]\n\t"
                      "mov r11, #0\n\t"

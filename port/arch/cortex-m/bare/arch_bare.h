@@ -15,7 +15,7 @@
 #ifndef PIRN_ARCH_BARE_H
 #define PIRN_ARCH_BARE_H
 
-/* trap.S knows these. */
+/* trap.S and the context switch know these. */
 #define BARE_CORE_STACK_LOW 4
 #define BARE_CORE_TRAP_STACK 8
 
@@ -170,16 +170,18 @@ ALWAYS_INLINE uintptr_t arch_guard_of(uintptr_t low, size_t size)
     return low + size;
 }
 
+/* A limit above the stack pointer is a fault, so it changes with that: port_ctx_switch. */
 ALWAYS_INLINE void arch_guard_set(uintptr_t guard)
 {
-    __asm__ volatile("msr psplim, %0" ::"r"(guard) : "memory");
+    (void)guard;
 }
 
 /* From now on. */
 ALWAYS_INLINE void arch_guard_begin(uintptr_t guard)
 {
-    arch_guard_set(guard);
-    __asm__ volatile("msr msplim, %0" ::"r"(bare_core_stacks[0] + ARCH_HANDLERS_ZONE) : "memory");
+    __asm__ volatile("msr psplim, %0\n\tmsr msplim, %1" ::"r"(guard),
+                     "r"(bare_core_stacks[0] + ARCH_HANDLERS_ZONE)
+                     : "memory");
 }
 #elif defined(BOARD_MPU)
 #define ARCH_GUARD_MOVES
