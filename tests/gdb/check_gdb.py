@@ -27,7 +27,7 @@ STATES = {
     "on-read": r"waiting for descriptor \d+ +on_read \(\)",
     "on-sleep": r"sleeping, until [\d.]+ s \(CLOCK_MONOTONIC\) +on_sleep \(\)",
     "on-join": r"waiting for the end of thread \d+ \"on-sleep\" +on_join \(\)",
-    "on-sem": r"waiting for semaphore 0x\w+ <sem> +inner \(\) at .*states\.c:\d+",
+    "on-sem": r"waiting for semaphore 0x\w+ <sem> +inner \(\) at .*waits\.h:\d+",
 }
 
 

@@ -5,8 +5,6 @@
  */
 #include <dirent.h>
 #include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,39 +15,11 @@
 
 #include "../raw.h"
 #include "common/options.h"
+#include "waits.h"
 
-static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t robust;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_barrier_t barrier;
-static sem_t sem, holds;
+static sem_t holds;
 static int ends[2];
-static pthread_t sleeper;
-
-static void name(const char *text)
-{
-    pthread_setname_np(pthread_self(), text);
-}
-
-__attribute__((noinline)) static int inner(int depth, int marker)
-{
-    volatile int local = marker + depth;
-    if (depth == 0) {
-        sem_wait(&sem);
-    } else {
-        inner(depth - 1, marker);
-    }
-    return local;
-}
-
-static void *on_sem(void *arg)
-{
-    name("on-sem");
-    inner(3, 4200);
-    return arg;
-}
 
 static void *holder_1(void *arg)
 {
@@ -77,53 +47,12 @@ static void *on_robust(void *arg)
     return arg;
 }
 
-static void *on_cond(void *arg)
-{
-    name("on-cond");
-    pthread_mutex_lock(&cond_mutex);
-    pthread_cond_wait(&cond, &cond_mutex);
-    return arg;
-}
-
-static void *on_rwlock(void *arg)
-{
-    name("on-rwlock");
-    pthread_rwlock_rdlock(&rwlock);
-    return arg;
-}
-
-static void *on_barrier(void *arg)
-{
-    name("on-barrier");
-    pthread_barrier_wait(&barrier);
-    return arg;
-}
-
-static void *on_sleep(void *arg)
-{
-    name("on-sleep");
-    sleep(1000);
-    return arg;
-}
-
-static void *on_join(void *arg)
-{
-    name("on-join");
-    pthread_join(sleeper, NULL);
-    return arg;
-}
-
 static void *on_read(void *arg)
 {
     char two[2];
     name("on-read");
     /* With this flag its CPU never sleeps in the call. */
     (void)!recv(ends[0], two, sizeof(two), MSG_WAITALL);
-    return arg;
-}
-
-static void *never_ran(void *arg)
-{
     return arg;
 }
 
@@ -184,15 +113,6 @@ static void settle(void)
         usleep(10000);
         calm = others_run() ? 0 : calm + 1;
     }
-}
-
-static pthread_t start(void *(*fn)(void *))
-{
-    pthread_t t;
-    if (pthread_create(&t, NULL, fn, NULL) != 0) {
-        abort();
-    }
-    return t;
 }
 
 int main(int argc, char **argv)

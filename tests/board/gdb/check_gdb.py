@@ -20,7 +20,7 @@ from pathlib import Path
 WAITING = {
     "holder-1": r"waiting for mutex 0x\w+ <m2>, owned by thread \d+ \"holder-2\" +holder_1 \(\)",
     "holder-2": r"waiting for mutex 0x\w+ <m1>, owned by thread \d+ \"holder-1\" +holder_2 \(\)",
-    "on-sem": r"waiting for semaphore 0x\w+ <sem> +inner \(\) at .*states\.c:\d+",
+    "on-sem": r"waiting for semaphore 0x\w+ <sem> +inner \(\) at .*waits\.h:\d+",
     "on-mutex": r"waiting for mutex 0x\w+ <mains>, owned by thread \d+ \".*\" +on_mutex \(\)",
     "on-inherits": r"waiting for mutex 0x\w+ <inherits>, owned by thread \d+ \".*\" +on_inherits",
     "on-cond": r"waiting for condition 0x\w+ <cond> +on_cond \(\)",

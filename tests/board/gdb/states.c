@@ -9,48 +9,16 @@
  */
 #include "check_board.h"
 #include "common/options.h"
+#include "gdb/waits.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t mains = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t inherits;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_barrier_t barrier;
-static sem_t sem, held, both;
-static pthread_t sleeper;
-static unsigned begun;    /* threads that do only what their names say from now on */
+static sem_t held, both;
 static unsigned computed; /* rounds */
-
-static void name(const char *text)
-{
-    CHECK(pthread_setname_np(pthread_self(), text) == 0);
-    __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
-}
-
-__attribute__((noinline)) static int inner(int depth, int marker)
-{
-    volatile int local = marker + depth;
-    if (depth == 0) {
-        sem_wait(&sem);
-    } else {
-        inner(depth - 1, marker);
-    }
-    return local;
-}
-
-static void *on_sem(void *arg)
-{
-    name("on-sem");
-    inner(3, 4200);
-    return arg;
-}
 
 static void *holder_1(void *arg)
 {
@@ -86,42 +54,6 @@ static void *on_inherits(void *arg)
     return arg;
 }
 
-static void *on_cond(void *arg)
-{
-    name("on-cond");
-    pthread_mutex_lock(&cond_mutex);
-    pthread_cond_wait(&cond, &cond_mutex);
-    return arg;
-}
-
-static void *on_rwlock(void *arg)
-{
-    name("on-rwlock");
-    pthread_rwlock_rdlock(&rwlock);
-    return arg;
-}
-
-static void *on_barrier(void *arg)
-{
-    name("on-barrier");
-    pthread_barrier_wait(&barrier);
-    return arg;
-}
-
-static void *on_sleep(void *arg)
-{
-    name("on-sleep");
-    sleep(100000);
-    return arg;
-}
-
-static void *on_join(void *arg)
-{
-    name("on-join");
-    pthread_join(sleeper, NULL);
-    return arg;
-}
-
 __attribute__((noinline)) static void computes_on(unsigned step)
 {
     for (;;) {
@@ -145,22 +77,10 @@ static void *yields(void *arg)
     return arg;
 }
 
-static void *never_ran(void *arg)
-{
-    return arg;
-}
-
 __attribute__((noinline)) void settled(void);
 __attribute__((noinline)) void settled(void)
 {
     __asm__ volatile("");
-}
-
-static pthread_t start(void *(*fn)(void *))
-{
-    pthread_t t;
-    CHECK(pthread_create(&t, NULL, fn, NULL) == 0);
-    return t;
 }
 
 /* Until that many threads have begun, and have waited or used up turns since. */

@@ -258,6 +258,18 @@ static const char *const none_ways[] = {"single", "groups:home=none,cache=224K",
         .name = name_, .kind = GOES_ON, .bytes = bytes_, .fair = fair_                             \
     }
 
+/* A with HOT bytes beside B with `bytes_`, and two that compute. */
+#define PAIR(name_, bytes_, fair_)                                                                 \
+    {                                                                                              \
+        .name = name_, .ways = fair_ways, .cpus = 2, .llc = LLC, .preempt = "1", .slice = "4000",  \
+        .nactors = 4, .actors = {                                                                  \
+            RUNS("A", HOT, fair_),                                                                 \
+            RUNS("B", bytes_, fair_),                                                              \
+            RUNS("C", 0, false),                                                                   \
+            RUNS("D", 0, false)                                                                    \
+        }                                                                                          \
+    }
+
 static struct scene scenes[] = {
     /* Table 2.1, three cores. A unit of the cache is 56 KB: four of them and the runtime's own data
      * fit into 256 KB. */
@@ -287,42 +299,10 @@ static struct scene scenes[] = {
      .actors = {ROUND("A", 112 * KB, 30, 8), ROUND("B", 168 * KB, 30, 8),
                 ROUND("C", 56 * KB, 30, 8)}},
     /* Figure 2.7: one with 192 KB beside a modest and a hungry one, and two that compute. */
-    {.name = "modest, equal",
-     .ways = fair_ways,
-     .cpus = 2,
-     .llc = LLC,
-     .preempt = "1",
-     .slice = "4000",
-     .nactors = 4,
-     .actors = {RUNS("A", HOT, false), RUNS("B", PART, false), RUNS("C", 0, false),
-                RUNS("D", 0, false)}},
-    {.name = "hungry, equal",
-     .ways = fair_ways,
-     .cpus = 2,
-     .llc = LLC,
-     .preempt = "1",
-     .slice = "4000",
-     .nactors = 4,
-     .actors = {RUNS("A", HOT, false), RUNS("B", 512 * KB, false), RUNS("C", 0, false),
-                RUNS("D", 0, false)}},
-    {.name = "modest, fair",
-     .ways = fair_ways,
-     .cpus = 2,
-     .llc = LLC,
-     .preempt = "1",
-     .slice = "4000",
-     .nactors = 4,
-     .actors = {RUNS("A", HOT, true), RUNS("B", PART, true), RUNS("C", 0, false),
-                RUNS("D", 0, false)}},
-    {.name = "hungry, fair",
-     .ways = fair_ways,
-     .cpus = 2,
-     .llc = LLC,
-     .preempt = "1",
-     .slice = "4000",
-     .nactors = 4,
-     .actors = {RUNS("A", HOT, true), RUNS("B", 512 * KB, true), RUNS("C", 0, false),
-                RUNS("D", 0, false)}},
+    PAIR("modest, equal", PART, false),
+    PAIR("hungry, equal", 512 * KB, false),
+    PAIR("modest, fair", PART, true),
+    PAIR("hungry, fair", 512 * KB, true),
     /* Figures 2.9 and 2.10; the actors are made by groups_make. */
     {.name = "private",
      .ways = home_ways,
