@@ -7,6 +7,11 @@
 #include "mmio.h"
 #include "system.h"
 
+/* Offsets in the trap's entry and in port_ctx_switch. */
+_Static_assert(offsetof(struct bare_core, stack_low) == BARE_CORE_STACK_LOW, "trap.S, port_arch.h");
+_Static_assert(offsetof(struct bare_core, trap_stack) == BARE_CORE_TRAP_STACK, "trap.S");
+_Static_assert(BARE_CORE_STACK_LOW == 4, "port_arch.h");
+
 uintptr_t arch_thread_pointer;
 
 /* What the hardware saves. */
