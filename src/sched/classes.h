@@ -199,7 +199,11 @@ ALWAYS_INLINE struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t ur
     (void)urgency;
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
-struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urgency);
+ALWAYS_INLINE struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urgency)
+{
+    (void)urgency;
+    return (struct pirn_kick){.cpu = self != NULL && self->id == home ? PIRN_KICK_NONE : (int)home};
+}
 int classes_thread_init(struct thread *t, struct thread *creator);
 bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);
 void classes_preempt_lowest(uint32_t urgency);
