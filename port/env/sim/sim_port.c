@@ -6,6 +6,7 @@
  * outside any CPU. Stacks come from malloc and are counted, so that a run can be checked for leaks.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,14 @@ bool sim_alloc_fails(void)
 void sim_alloc_mend(void)
 {
     sim.mended = true;
+}
+
+/* malloc keeps what a run frees, instead of mapping large blocks anew for each of
+ * a million runs: most of the time went into faults of fresh pages. */
+static __attribute__((constructor)) void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
