@@ -132,6 +132,9 @@ UNUSED ALWAYS_INLINE bool bare_is_inside(void)
     return arch_irq_is_off() && arch_core()->depth == 0;
 }
 
+/* For assertions: interrupts, though disabled, can end a wait of the calling core. */
+bool bare_may_wait(void);
+
 /* Until somebody has given it back. */
 COLD void bare_lock_wait(const uint32_t *word);
 
@@ -139,6 +142,7 @@ COLD void bare_lock_wait(const uint32_t *word);
 ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 {
     unsigned long irq = port_irq_save();
+    RT_ASSERT(bare_may_wait());
     while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
         bare_lock_wait(word);
     }

@@ -462,6 +462,29 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     port_irq_restore(irq);
 }
 
+#ifdef PIRN_DEBUG
+static bool begun[BARE_CORES]; /* each its own core's */
+
+static void begun_set(unsigned number)
+{
+    begun[number] = true;
+}
+
+bool bare_may_wait(void)
+{
+    bool *own = &begun[arch_core() - bare_cores], may = *own;
+    *own = true; /* the message takes locks, too */
+    return may;
+}
+#else
+static void begun_set(unsigned number)
+{
+    (void)number;
+}
+#endif
+
+/* Whoever waits for a lock may doze, which the core's timer must be able to end. So interrupts come
+ * first. */
 static void core_begin(unsigned number, unsigned long hart)
 {
     struct bare_core *core = &bare_cores[number];
@@ -473,12 +496,13 @@ static void core_begin(unsigned number, unsigned long hart)
     bare_guard_begin(own);
     section_begin();
     RT_ASSERT(arch_irq_is_off() && core->cpu == NULL && core->depth == 0);
+    board_core_begin();
+    begun_set(number);
     void *block = pool_alloc(tls_size());
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);
     }
     port_arch_tp_set(tls_make(block, NULL), true);
-    board_core_begin();
 }
 
 void bare_first_begin(unsigned long hart)
