@@ -332,7 +332,8 @@ def example_case(config: Config, options: tuple[str, ...]) -> Case:
 
 
 def scheduler_tests(full: bool) -> Iterator[Case]:
-    yield waves_case()
+    if full:
+        yield waves_case()  # a simulator of its own
     sizes = ((1, 1), (2, 2), (4, 1), (2, 4), (8, 1), (8, 4)) if full else ((1, 1), (2, 2))
     for queue, (cores, threads) in itertools.product((0, *QUEUES), sizes):
         if not full and (queue, cores) not in ((0, 1), (4, 2)):
