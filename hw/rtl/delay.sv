@@ -18,7 +18,7 @@ module delay (
     localparam int DEPTH = soc_pkg::QUEUE;
     localparam int BITS = $clog2(DEPTH);
     localparam int UNDER_WAY = 3;  // requests that a bank has accepted, and not answered yet
-    soc_pkg::rsp_t entry[DEPTH];
+    logic [$bits(rsp)-1:0] entry[DEPTH];  // yosys 0.23 has no arrays of structures
     logic [31:0] due[DEPTH];
     logic [BITS-1:0] head, tail;
     logic [BITS:0] count;
