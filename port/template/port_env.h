@@ -32,6 +32,5 @@ HIDDEN extern struct cpu *port_template_cpu; /* NULL before the runtime has star
 
 #define PORT_IDLE_STACK (64u << 10)
 #define PORT_DEADLOCK_ABORTS true
-#define PORT_SMALL_STACKS true /* there are no ticks, which would need room */
 
 #endif

@@ -22,6 +22,7 @@
 #include "config.h"
 #include "port_capacity.h"
 #include "port_nodes.h"
+#include "port_preempt.h"
 #include "stack.h"
 #include "thread.h"
 
