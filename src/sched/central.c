@@ -52,8 +52,7 @@ static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum
     if (unlikely(urgency > URGENCY_OTHER)) {
         return classes_kick_home(self, home, urgency);
     }
-    bool here = self != NULL && self->id == home;
-    return (struct pirn_kick){.cpu = here ? PIRN_KICK_NONE : (int)home};
+    return classes_wake_home(self, home);
 }
 
 static struct thread *central_pick(struct cpu *self)

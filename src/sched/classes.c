@@ -122,7 +122,7 @@ struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urg
     if (urgency > URGENCY_OTHER && there != URGENCY_IDLE && there < urgency) {
         return (struct pirn_kick){.cpu = (int)home, .preempt = true};
     }
-    return (struct pirn_kick){.cpu = self != NULL && self->id == home ? PIRN_KICK_NONE : (int)home};
+    return classes_wake_home(self, home);
 }
 
 /* A write to the word to which senders post: one of them sees what the CPU runs, or is seen. */

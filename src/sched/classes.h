@@ -29,6 +29,12 @@ struct sched_runs {
 } ALIGNED(RT_CACHELINE);
 HIDDEN extern struct sched_runs sched_running[RT_MAX_CPUS];
 
+/* A thread is ready for CPU `home`, and is not more urgent than what runs there. */
+ALWAYS_INLINE struct pirn_kick classes_wake_home(const struct cpu *self, unsigned home)
+{
+    return (struct pirn_kick){.cpu = self != NULL && self->id == home ? PIRN_KICK_NONE : (int)home};
+}
+
 /* In a table of a policy: NULL where there are no classes. */
 #ifndef PIRN_WITHOUT_CLASSES
 #define WITH_CLASSES(function) function
@@ -202,7 +208,7 @@ ALWAYS_INLINE struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t ur
 ALWAYS_INLINE struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urgency)
 {
     (void)urgency;
-    return (struct pirn_kick){.cpu = self != NULL && self->id == home ? PIRN_KICK_NONE : (int)home};
+    return classes_wake_home(self, home);
 }
 int classes_thread_init(struct thread *t, struct thread *creator);
 bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);

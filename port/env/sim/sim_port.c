@@ -312,8 +312,8 @@ void sim_alloc_mend(void)
     sim.mended = true;
 }
 
-/* malloc keeps what a run frees, instead of mapping large blocks anew for each of
- * a million runs: most of the time went into faults of fresh pages. */
+/* malloc keeps what a run frees. Mapping large blocks anew for each of a million runs took most of
+ * the time, in faults of fresh pages. */
 static __attribute__((constructor)) void keep_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
