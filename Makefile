@@ -216,7 +216,7 @@ chip: setup check-formal
 	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
 	$(call on_chip)
 
-## check-formal: proofs of the chip's hardware scheduler and memory, and faults that they must find (8 minutes of CPU time)
+## check-formal: proofs of the chip's hardware scheduler and memory, and faults that they must find (6 minutes of CPU time)
 check-formal: setup
 	@tools/setup --quiet --group formal
 	$(VENV)/python hw/formal/run.py

@@ -4,7 +4,7 @@
 // so no simulation has executed these lines of bank.sv. The solver chooses one byte of the bank's
 // memory, the requests, and when answers are taken.
 //
-// Proved: once a store or a swap has written the byte, each read (of a line, of a word, by an atomic
+// Proved for the cycles of the bounded check: once a store or a swap has written the byte, each read (of a line, of a word, by an atomic
 // instruction) gets what the last one before it has written, whatever other requests come between,
 // whatever other bytes they write, and however many are under way. The order is that in which the
 // bank accepts requests. Answers come in that order, one for each request.
@@ -17,9 +17,8 @@ module memory (
 );
     localparam int BANK_BITS = $clog2(soc_pkg::BANKS);
     localparam logic [2:0] INDEX = 3'd1;
-    localparam logic [4:0] SWAP = 5'b00001;
-
     localparam int LINE_BITS = $clog2(soc_pkg::RAM_BYTES / 16 / soc_pkg::BANKS);
+    localparam logic [4:0] SWAP = 5'b00001;
 
     // --- what the solver chooses: in each cycle, and at reset
     (* anyseq *) logic req_valid, rsp_ready, mark;
@@ -74,7 +73,7 @@ module memory (
         assume (req.addr < soc_pkg::RAM_BYTES && req.addr[4+:BANK_BITS] == INDEX[BANK_BITS-1:0]);
         assume (req.addr[1:0] == 0 && req.core < soc_pkg::CORES && req.thread < soc_pkg::THREADS);
         assume (lines || words || stores || req.op == soc_pkg::REQ_SC);
-        assume (!(words && req.op == soc_pkg::REQ_AMO) || req.mask == '1);
+        assume (!amo || req.mask == '1);
     end
     wire accepted = req_valid && req_ready, answered = rsp_valid && rsp_ready;
 
@@ -121,7 +120,7 @@ module memory (
             if (ends) assert (rsp.data[at+:8] == due);
             if (answered) assert (under_way != 0);
             cover (ends && of_line && due == 8'ha5);
-            cover (ends && !of_line && before == 0 && under_way > 2);
+            cover (ends && !of_line && under_way > 2);
             cover (ends && !of_line && rsp.op == soc_pkg::REQ_AMO && due != 0);
         end
     end
