@@ -262,6 +262,10 @@ ALWAYS_INLINE void thread_set_state(struct thread *t, enum thread_state to)
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
                      void *arg);
 
+/* The same for attributes in which nothing but `flags` (without a guard) and `handle` is set. */
+int rt_thread_create_plain(struct thread **out, uint32_t flags, void **handle,
+                           void *(*start)(void *), void *arg);
+
 /* Wait for t to exit, release it. 0, -EINVAL (detached, or joined by another), -EDEADLK (a cycle of
  * joins), -ETIMEDOUT. `deadline` in ns of port_now, UINT64_MAX for none. */
 int rt_thread_join(struct thread *t, void **ret, uint64_t deadline);

@@ -11,8 +11,9 @@
  *   2. *out is stored before that, so that the thread's own code may look there.
  *   3. Where creating fails, memory is given back as if the thread had ended (EXITED), and no
  *      counter has counted it (life_created).
- *   4. The case without attributes, by a creator of the default class, is compiled for itself; all
- *      others share thread_create_with.
+ *   4. Two cases are compiled for themselves: without attributes, by a creator of the default class
+ *      (the native API's), and with nothing but flags and a handle (the POSIX layer's). All others
+ *      share thread_create_with.
  * Locks: none here; those of the policy (rt_ready) and of stack.c inside.
  */
 #include "../trace/trace.h"
@@ -52,8 +53,14 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     port_san_create(t, top);
 }
 
-static void thread_apply(struct thread *t, const struct thread_attr *attr,
-                         const struct thread *creator)
+/* Of a foreign creator: its stand-in has a name of ours. */
+static COLD void thread_name_foreign(struct thread *t)
+{
+    thread_set_name(t, rt_personality.main_name());
+}
+
+ALWAYS_INLINE void thread_apply(struct thread *t, const struct thread_attr *attr,
+                                const struct thread *creator)
 {
     t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
     t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
@@ -66,9 +73,10 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);
     } else if (attr->flags & THREAD_CREATE_NAMED) {
-        /* The stand-in of a foreign creator has a name of ours. */
-        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name()
-                                                           : creator->name);
+        memcpy(t->name, creator->name, RT_NAME_MAX);
+        if (unlikely(creator->flags & THREAD_FOREIGN)) {
+            thread_name_foreign(t);
+        }
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -82,7 +90,7 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
 
 /* Class, priority and weight are those of the creator. A priority that the creator inherits at the
  * moment is not passed on. */
-static void thread_inherit(struct thread *t, const struct thread *creator)
+ALWAYS_INLINE void thread_inherit(struct thread *t, const struct thread *creator)
 {
     uint32_t base = at_load_rlx(&creator->base_priority);
     at_init(&t->priority, base);
@@ -90,14 +98,14 @@ static void thread_inherit(struct thread *t, const struct thread *creator)
     at_init(&t->sched.attr, at_load_rlx(&creator->sched.attr) & ~SCHED_TO_TAIL);
 }
 
-/* Inside the runtime, which it leaves. */
-ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct thread **out,
+/* Inside the runtime, which it leaves. plain: attributes do not say where its memory comes from. */
+ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, struct thread **out,
                                 const struct thread_attr *attr, struct thread *creator,
                                 void *(*start)(void *), void *arg)
 {
     struct thread *t;
     port_stack_check();
-    int error = thread_get(cpu, attr, &t);
+    int error = thread_get(cpu, plain ? NULL : attr, &t);
     if (unlikely(error != 0)) {
         rt_leave(irq);
         return error;
@@ -154,7 +162,7 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
     unsigned long irq;
     struct thread *creator = rt_self();
     struct cpu *cpu = rt_enter(&irq);
-    return thread_create(cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
+    return thread_create(false, cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
 }
 
 /* There is no memory for another stack. Before this is an error, CPUs give back their cached
@@ -180,6 +188,34 @@ static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct
 #define thread_create_in_need(out, attr, start, arg) (-EAGAIN)
 #endif
 
+/* Its attributes are in memory only here. */
+static NOINLINE int thread_create_plain_slow(struct thread **out, uint32_t flags, void **handle,
+                                             void *(*start)(void *), void *arg)
+{
+    const struct thread_attr attr = {.flags = flags, .handle = handle};
+    return rt_thread_create(out, &attr, start, arg);
+}
+
+int rt_thread_create_plain(struct thread **out, uint32_t flags, void **handle,
+                           void *(*start)(void *), void *arg)
+{
+    RT_ASSERT(!(flags & THREAD_CREATE_GUARD));
+    if (RT_SPEED) {
+        const struct thread_attr attr = {.flags = flags, .handle = handle};
+        unsigned long irq;
+        struct cpu *cpu = rt_enter(&irq);
+        if (unlikely(cpu == NULL)) {
+            rt_leave(irq);
+        } else {
+            int error = thread_create(true, cpu, irq, out, &attr, cpu->current, start, arg);
+            if (likely(!RT_STACKS || error != -EAGAIN)) {
+                return error;
+            }
+        }
+    }
+    return thread_create_plain_slow(out, flags, handle, start, arg);
+}
+
 /* The ordinary case is compiled for itself: no attributes, and none to inherit. */
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
                      void *arg)
@@ -191,7 +227,7 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     } else {
         struct cpu *cpu = rt_enter(&irq);
         if (likely(cpu != NULL && !at_is_set_rlx(&cpu->current->sched.attr))) {
-            error = thread_create(cpu, irq, out, NULL, cpu->current, start, arg);
+            error = thread_create(true, cpu, irq, out, NULL, cpu->current, start, arg);
         } else {
             rt_leave(irq);
             error = thread_create_with(out, NULL, start, arg);

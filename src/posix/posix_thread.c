@@ -29,16 +29,21 @@ static COLD int creator_differs(struct thread *self, uint32_t flags)
     return 0;
 }
 
+/* What every thread of this layer carries. */
+ALWAYS_INLINE uint32_t create_carries(void)
+{
+    return THREAD_FP | (__cxa_get_globals != NULL ? (uint32_t)THREAD_CXX : 0);
+}
+
 static int create_with(pthread_t *thread, const struct thread_attr *attr, void *(*start)(void *),
                        void *arg)
 {
     struct thread_attr full = *attr;
     struct thread *self = rt_self(), *t;
-    uint32_t carries = THREAD_FP | (__cxa_get_globals != NULL ? (uint32_t)THREAD_CXX : 0);
-    full.flags |= carries | THREAD_CREATE_NAMED;
+    full.flags |= create_carries() | THREAD_CREATE_NAMED;
     full.handle = (void **)thread;
-    if (unlikely(~self->flags & carries)) {
-        int error = creator_differs(self, carries);
+    if (unlikely(~self->flags & create_carries())) {
+        int error = creator_differs(self, create_carries());
         if (error != 0) {
             return error;
         }
@@ -46,22 +51,21 @@ static int create_with(pthread_t *thread, const struct thread_attr *attr, void *
     return -rt_thread_create(&t, &full, start, arg);
 }
 
-/* *thread is written before the new thread runs. POSIX does not promise it, but programs rely on
- * it. */
-int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
-                        void *arg)
+/* With attributes, in a program with other defaults, or beside a sanitizer. */
+static NOINLINE int create_slow(pthread_t *thread, const pthread_attr_t *attr,
+                                void *(*start)(void *), void *arg)
 {
     struct thread_attr internal = {0};
     int error = 0;
     if (unlikely(posix_sanitized) && posix_sanitizer_helper(thread, attr, start, arg, &error)) {
         return error;
     }
-    if (unlikely(attr != NULL)) {
+    if (attr != NULL) {
         if (unlikely(posix_timer_helper(thread, start, arg, &error))) {
             return error;
         }
         error = posix_attr_translate(attr, &internal);
-    } else if (unlikely(posix_attr_has_default())) {
+    } else if (posix_attr_has_default()) {
         error = posix_attr_translate_default(&internal);
     }
     if (likely(error == 0)) {
@@ -74,6 +78,20 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
         posix_sanitizer_created();
     }
     return error;
+}
+
+/* *thread is written before the new thread runs. POSIX does not promise it, but programs rely on
+ * it. */
+int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                        void *arg)
+{
+    struct thread *self = rt_self(), *t;
+    uint32_t carries = create_carries();
+    if (unlikely(posix_sanitized || attr != NULL || posix_attr_has_default() ||
+                 (~self->flags & carries))) {
+        return create_slow(thread, attr, start, arg);
+    }
+    return -rt_thread_create_plain(&t, carries | THREAD_CREATE_NAMED, (void **)thread, start, arg);
 }
 
 static int join_limited(pthread_t thread, void **ret, const struct posix_limit *limit)
