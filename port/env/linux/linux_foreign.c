@@ -106,12 +106,8 @@ static bool is_main(int tid)
     return tid == getpid() && !rt_main_is_carrier();
 }
 
-struct thread *port_foreign_self(void)
+static COLD NOINLINE struct thread *foreign_identify(void)
 {
-    RT_ASSERT(port_cpu_self() == NULL);
-    if (port_tls_thread != NULL) {
-        return port_tls_thread;
-    }
     int tid = (int)syscall(SYS_gettid);
     bool main = is_main(tid);
     struct thread *t = main ? rt_main_identity() : rt_foreign_new();
@@ -128,6 +124,13 @@ struct thread *port_foreign_self(void)
         port_main_thread = t;
     }
     return t;
+}
+
+struct thread *port_foreign_self(void)
+{
+    RT_ASSERT(port_cpu_self() == NULL);
+    struct thread *t = port_tls_thread;
+    return likely(t != NULL) ? t : foreign_identify();
 }
 
 void foreign_becomes(struct thread *t)

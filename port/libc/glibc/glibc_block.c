@@ -49,7 +49,7 @@ struct tls_leftover {
     struct glibc_dtv *dtv;     /* NULL: none yet */
     uintptr_t descriptor;      /* that the libc TLS points to; 0: unused yet */
     char *buffer[BUFFERS];
-    char libc[LIBC_TLS_MAX];
+    char libc[]; /* glibc.libc.size */
 };
 
 static struct {
@@ -90,6 +90,7 @@ static struct {
     uint32_t seq;
     size_t generation; /* (lock) to write */
     size_t used;       /* (lock) to write */
+    bool all_kept;     /* (lock) to write: no module has static TLS that is new in each life */
     char *bytes;       /* (C) static TLS of a block, lowest address first */
     char *tcb;         /* (C) a block that nobody uses, for ld.so to fill in */
 } image;
@@ -109,13 +110,12 @@ static size_t generation_now(void)
 
 #define VARIANT_1 (PORT_ARCH_TLS_VARIANT == 1)
 
-/* Where a block's static TLS begins, from the thread pointer. */
+/* Where a block's static TLS begins, from the thread pointer; its lowest address; its size. */
 static ptrdiff_t static_first(void)
 {
     return VARIANT_1 ? 0 : -(ptrdiff_t)(glibc.static_size - glibc.descriptor);
 }
 
-/* Lowest address of a block's static TLS, and its size. */
 static char *static_low(uintptr_t tp)
 {
     return (char *)tp + static_first();
@@ -126,10 +126,22 @@ static size_t static_bytes(void)
     return VARIANT_1 ? glibc.static_size : glibc.static_size - glibc.descriptor;
 }
 
-/* A copy of static TLS, or that of a block. */
-static void static_without_rseq(char *low)
+/* From the thread pointer: where static TLS of modules begins and ends if `used` bytes are used. */
+static ptrdiff_t used_from(size_t used)
 {
-    glibc_rseq_none(low, static_first(), static_bytes());
+    return VARIANT_1 ? 2 * (ptrdiff_t)sizeof(void *) : -(ptrdiff_t)used;
+}
+
+static ptrdiff_t used_to(size_t used)
+{
+    return VARIANT_1 ? (ptrdiff_t)used : 0;
+}
+
+/* Has no module static TLS but libc and this library? */
+static bool is_all_kept(size_t used)
+{
+    return used_from(used) >= kept[0].at && kept[0].at + (ptrdiff_t)kept[0].size >= kept[1].at &&
+           kept[1].at + (ptrdiff_t)kept[1].size >= used_to(used);
 }
 
 static void image_take(void)
@@ -140,8 +152,9 @@ static void image_take(void)
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE); /* ORDER(tls-image) */
     memcpy(image.bytes, static_low((uintptr_t)image.tcb), static_bytes());
-    static_without_rseq(image.bytes);
+    glibc_rseq_none(image.bytes, static_first(), static_bytes());
     __atomic_store_n(&image.used, *glibc.static_used, __ATOMIC_RELAXED);
+    __atomic_store_n(&image.all_kept, is_all_kept(*glibc.static_used), __ATOMIC_RELAXED);
     __atomic_store_n(&image.generation, before, __ATOMIC_RELAXED);
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELEASE); /* ORDER(tls-image) */
 }
@@ -163,17 +176,23 @@ ALWAYS_INLINE void image_copy_range(uintptr_t tp, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* To the caller's block. */
-static void image_copy(void)
+/* To the caller's block: what a recycled one does not keep. */
+static NOINLINE void image_copy_modules(void)
 {
     uintptr_t tp = port_arch_tp();
+    size_t used = __atomic_load_n(&image.used, __ATOMIC_RELAXED);
+    image_copy_range(tp, used_from(used), kept[0].at);
+    image_copy_range(tp, kept[0].at + (ptrdiff_t)kept[0].size, kept[1].at);
+    image_copy_range(tp, kept[1].at + (ptrdiff_t)kept[1].size, used_to(used));
+}
+
+static void image_copy(void)
+{
     for (;;) {
         uint32_t seq = __atomic_load_n(&image.seq, __ATOMIC_ACQUIRE); /* ORDER(tls-image) */
-        ptrdiff_t used = (ptrdiff_t)__atomic_load_n(&image.used, __ATOMIC_RELAXED);
-        ptrdiff_t from = VARIANT_1 ? 2 * (ptrdiff_t)sizeof(void *) : -used;
-        image_copy_range(tp, from, kept[0].at);
-        image_copy_range(tp, kept[0].at + (ptrdiff_t)kept[0].size, kept[1].at);
-        image_copy_range(tp, kept[1].at + (ptrdiff_t)kept[1].size, VARIANT_1 ? used : 0);
+        if (!__atomic_load_n(&image.all_kept, __ATOMIC_RELAXED)) {
+            image_copy_modules();
+        }
         block_generation = __atomic_load_n(&image.generation, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* ORDER(tls-image) */
         if (likely(!(seq & 1u) && __atomic_load_n(&image.seq, __ATOMIC_RELAXED) == seq)) {
@@ -357,11 +376,13 @@ static void leftover_put(struct tls_leftover *leftover)
 static bool leftovers_grow_locked(void)
 {
     RT_ASSERT(glibc_is_locked(&leftovers.lock) && leftovers.first == NULL);
-    struct tls_leftover *slab = port_table_alloc(SLAB_BYTES);
-    for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
-        slab[i].tid = (pid_t)(GLIBC_FIRST_TID + leftovers.made++);
-        slab[i].next = leftovers.first;
-        leftovers.first = &slab[i];
+    char *slab = port_table_alloc(SLAB_BYTES);
+    size_t size = sizeof(struct tls_leftover) + glibc.libc.size;
+    for (size_t at = 0; slab != NULL && at + size <= SLAB_BYTES; at += size) {
+        struct tls_leftover *leftover = (struct tls_leftover *)(slab + at);
+        leftover->tid = (pid_t)(GLIBC_FIRST_TID + leftovers.made++);
+        leftover->next = leftovers.first;
+        leftovers.first = leftover;
     }
     return slab != NULL;
 }
@@ -482,7 +503,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
         return 0;
     }
     RT_ASSERT(*dtv_of(tp) != NULL && (tp & (glibc.align - 1)) == 0);
-    static_without_rseq(static_low(tp));
+    glibc_rseq_none(static_low(tp), static_first(), static_bytes());
     block_fill_descriptor(tp, low, size, *leftover);
     block_fill_libc(tp, *leftover);
     PORT_ARCH_TLS_OFFSET(slot, block_generation);
