@@ -50,4 +50,7 @@ void usage_begin(void);
 void usage_switch(const struct thread *from, const struct thread *to);
 uint64_t usage_access(const volatile void *at, bool write, bool by_program);
 
+/* sim_lines.c: what each line costs. */
+void lines_note(uintptr_t address, const struct caches_outcome *outcome);
+
 #endif

@@ -25,7 +25,7 @@
 
 #define HISTORY 4u
 #define AGE_LIMIT 400u
-#define TABLE_SIZE 65536u
+#define TABLE_SIZE 262144u
 
 struct view {
     uint32_t n; /* locations 0 .. n-1 may be non-zero */

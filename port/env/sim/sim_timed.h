@@ -30,6 +30,7 @@
 struct sim_timing {
     const struct caches_topology *topology; /* NULL: no caches; an access costs access_ps */
     bool prefetch;                          /* the caches' prefetcher */
+    bool lines;                             /* keep what each cache line costs: sim_line_next */
     bool by_number;      /* of contexts with equal clocks the first goes on, not a random one */
     const char *spin;    /* PIRN_SPIN, microseconds; NULL: its default */
     const char *tick;    /* PIRN_TICK, microseconds; NULL: its default */
@@ -67,6 +68,15 @@ struct sim_usage {
     struct caches_counts program, runtime; /* sim_touch; atomics of the runtime on its CPU */
 };
 void sim_usage(struct sim_usage *usage); /* of the running thread */
+
+/* What the runtime's atomics at one cache line have cost so far; timing.lines, with a topology. */
+struct sim_line {
+    uintptr_t address;             /* of the line */
+    uint64_t accesses, misses, ps; /* misses: the L1 did not have it */
+};
+/* The next one after `line`, in no order; NULL for the first one, and behind the last one. */
+const struct sim_line *sim_line_next(const struct sim_line *line);
+void sim_lines_forget(void); /* count from now on */
 
 /* The machine of the present run; NULL if it has none. Valid until the next run. */
 const struct caches *sim_caches(void);

@@ -11,7 +11,7 @@
 
 #include "sim_clock.h"
 
-enum { PAGE = CACHES_PAGE * CACHES_LINE, PAGES = 1 << 16, THREADS = 1024 };
+enum { PAGE = CACHES_PAGE * CACHES_LINE, PAGES = 1 << 16, THREADS = 8192 };
 
 /* Low bits of a frame's number that the seed chooses: they decide about the sets of caches. */
 enum { COLOUR_BITS = 8, FRAME_NODE_SHIFT = CACHES_NODE_SHIFT - 6 };
@@ -60,6 +60,7 @@ void usage_begin(void)
     npages = 0;
     colours.state = (sim.config.seed + 1) * 0x9e3779b97f4a7c15ull;
     machine_begin();
+    sim_lines_forget();
 }
 
 const struct caches *sim_caches(void)
@@ -117,6 +118,9 @@ uint64_t usage_access(const volatile void *at, bool write, bool by_program)
         caches_access(machine, core, line, write, sim.now * 1000 + c->clock_ps);
     struct sim_usage *used = &user_of(c->cpu->current)->used;
     caches_count(by_program ? &used->program : &used->runtime, write, &out);
+    if (!by_program && sim.config.timed->lines) {
+        lines_note(address, &out);
+    }
     return out.ps;
 }
 

@@ -53,12 +53,19 @@ static void core_set_state(struct core *c, uint64_t line, enum line_state state)
 
 static struct cache *llc_of(struct caches *m, unsigned core)
 {
-    return &m->llc[core / m->topology->per_node];
+    return &m->llc[caches_node(m, core)];
 }
 
-static uint64_t bit_of(unsigned core)
+/* In the LLC of its node. */
+static uint64_t bit_of(const struct caches *m, unsigned core)
 {
-    return 1ull << core;
+    return 1ull << core % m->topology->per_node;
+}
+
+/* The number of the core that the lowest bit stands for. */
+static unsigned core_of(const struct caches *m, unsigned node, uint64_t bits)
+{
+    return node * m->topology->per_node + (unsigned)__builtin_ctzll(bits);
 }
 
 /* A modified line leaves its core: the LLC has it, and knows that the core has not. */
@@ -69,7 +76,7 @@ static void core_writes_back(struct caches *m, unsigned core, uint64_t line)
         abort(); /* invariant 1 */
     }
     e->state = LINE_MODIFIED;
-    e->cores &= ~bit_of(core);
+    e->cores &= ~bit_of(m, core);
 }
 
 static void l2_put(struct caches *m, unsigned core, uint64_t line, enum line_state state)
@@ -101,12 +108,12 @@ static void l1_put(struct caches *m, unsigned core, uint64_t line, enum line_sta
     }
 }
 
-/* A line leaves an LLC, and so all of its node's cores. Returns how many had it. */
-static unsigned llc_drop(struct caches *m, struct entry *e)
+/* A line leaves a node's LLC, and so all of its cores. Returns how many had it. */
+static unsigned llc_drop(struct caches *m, unsigned node, struct entry *e)
 {
     unsigned copies = 0;
     for (uint64_t left = e->cores; left != 0; left &= left - 1) {
-        copies += core_drop(&m->cores[__builtin_ctzll(left)], e->line);
+        copies += core_drop(&m->cores[core_of(m, node, left)], e->line);
     }
     e->state = LINE_INVALID;
     return copies;
@@ -118,7 +125,7 @@ static struct entry *llc_put(struct caches *m, unsigned core, uint64_t line, enu
     struct entry *e = cache_room(llc, line);
     if (e->state != LINE_INVALID) {
         m->events.writebacks += e->state == LINE_MODIFIED;
-        m->events.evicted += llc_drop(m, e);
+        m->events.evicted += llc_drop(m, caches_node(m, core), e);
     }
     cache_fill(llc, e, line, state);
     return e;
@@ -151,13 +158,13 @@ static unsigned far_yield(struct caches *m, unsigned core, uint64_t line, bool w
         }
         m->events.writebacks += e->state == LINE_MODIFIED;
         if (write) {
-            unsigned copies = llc_drop(m, e);
+            unsigned copies = llc_drop(m, n, e);
             ended += copies != 0 ? copies : 1;
             continue;
         }
         e->state = LINE_SHARED;
         for (uint64_t left = e->cores; left != 0; left &= left - 1) {
-            core_set_state(&m->cores[__builtin_ctzll(left)], line, LINE_SHARED);
+            core_set_state(&m->cores[core_of(m, n, left)], line, LINE_SHARED);
         }
     }
     return ended;
@@ -201,11 +208,11 @@ static void llc_miss(struct caches *m, unsigned core, uint64_t line, bool write,
 }
 
 /* The one core that may have the line Exclusive or Modified, other than `core`; or -1. */
-static int llc_owner(const struct entry *e, unsigned core)
+static int llc_owner(const struct caches *m, const struct entry *e, unsigned core)
 {
     bool one = e->cores != 0 && (e->cores & (e->cores - 1)) == 0;
-    bool other = one && e->cores != bit_of(core);
-    return other && e->state != LINE_SHARED ? __builtin_ctzll(e->cores) : -1;
+    bool other = one && e->cores != bit_of(m, core);
+    return other && e->state != LINE_SHARED ? (int)core_of(m, caches_node(m, core), e->cores) : -1;
 }
 
 /* It is asked for its state, and has the line Shared afterwards. */
@@ -224,14 +231,14 @@ static void owner_snoop(struct caches *m, struct entry *e, unsigned owner,
         out->ps += ps->core_clean;
     }
     if (own == NULL) {
-        e->cores &= ~bit_of(owner);
+        e->cores &= ~bit_of(m, owner);
     }
     core_set_state(c, e->line, LINE_SHARED);
 }
 
 static void llc_hit(struct caches *m, unsigned core, struct entry *e, struct caches_outcome *out)
 {
-    int owner = llc_owner(e, core);
+    int owner = llc_owner(m, e, core);
     out->source = CACHES_LLC;
     if (owner >= 0) {
         owner_snoop(m, e, (unsigned)owner, out);
@@ -244,14 +251,14 @@ static void llc_hit(struct caches *m, unsigned core, struct entry *e, struct cac
 /* The copies of others end: `core` is about to write. */
 static void make_alone(struct caches *m, unsigned core, struct entry *e, struct caches_outcome *out)
 {
-    for (uint64_t left = e->cores & ~bit_of(core); left != 0; left &= left - 1) {
-        out->invalidated += core_drop(&m->cores[__builtin_ctzll(left)], e->line);
+    for (uint64_t left = e->cores & ~bit_of(m, core); left != 0; left &= left - 1) {
+        out->invalidated += core_drop(&m->cores[core_of(m, caches_node(m, core), left)], e->line);
     }
     if (e->state == LINE_SHARED && far_state(m, core, e->line) != LINE_INVALID) {
         out->ps += m->topology->ps.far_upgrade;
         out->invalidated += far_yield(m, core, e->line, true);
     }
-    e->cores &= bit_of(core);
+    e->cores &= bit_of(m, core);
     e->state = LINE_MODIFIED;
 }
 
@@ -269,11 +276,11 @@ void caches_fetch(struct caches *m, unsigned core, uint64_t line, bool write, bo
         llc_miss(m, core, line, write, now, out);
         e = cache_find(llc, line);
     }
-    bool alone = (e->cores & ~bit_of(core)) == 0 && e->state != LINE_SHARED;
+    bool alone = (e->cores & ~bit_of(m, core)) == 0 && e->state != LINE_SHARED;
     enum line_state state = write ? LINE_MODIFIED : alone ? LINE_EXCLUSIVE : LINE_SHARED;
     bool l2 = m->cores[core].l2.entries != NULL;
     if (l1 || l2) {
-        e->cores |= bit_of(core);
+        e->cores |= bit_of(m, core);
     }
     if (l2) {
         l2_put(m, core, line, state);

@@ -27,8 +27,8 @@
 #include <stdint.h>
 
 enum {
-    CACHES_CORES = 64,
-    CACHES_NODES = 8,
+    CACHES_CORES = 256,
+    CACHES_NODES = 32,
     CACHES_LINE = 64,       /* bytes */
     CACHES_PAGE = 64,       /* lines */
     CACHES_NODE_SHIFT = 40, /* a line's number >> this: the node whose memory has it */

@@ -13,7 +13,7 @@ enum line_state { LINE_INVALID, LINE_SHARED, LINE_EXCLUSIVE, LINE_MODIFIED };
 struct entry {
     uint64_t line;
     uint64_t used;  /* of the cache's accesses, the last one to this line */
-    uint64_t cores; /* LLC: that may have a copy */
+    uint64_t cores; /* LLC: bits of its node that may have a copy */
     enum line_state state;
 };
 

@@ -19,7 +19,7 @@
  *
  * numa64: no real machine. Eight of i7's dies with eight cores and 16 MB each; other nodes by
  * MICRO 2009's figures for the other socket. An invalidation there takes as long as reading a
- * shared line. All nodes are equally far.
+ * shared line. All nodes are equally far. numa256: the same with 32 dies.
  *
  * wave_ps, mix_ps: time by number of two bytes of the wave/mixer benchmark, after the serial runs
  * with 64 KB in Tables 4.3 and 4.4 of the thesis, rounded down.
@@ -73,6 +73,17 @@ const struct caches_topology caches_topologies[] = {
     {.name = "numa64",
      .help = "64 cores on 8 nodes with 16 MB of L3 each",
      .cores = 64,
+     .per_node = 8,
+     .l1 = {32 * KB, 8},
+     .l2 = {256 * KB, 8},
+     .llc = {16 * MB, 16},
+     .ps = NEHALEM,
+     .far_clean = true,
+     .wave_ps = 7500,
+     .mix_ps = 8500},
+    {.name = "numa256",
+     .help = "256 cores on 32 nodes, otherwise the same",
+     .cores = 256,
      .per_node = 8,
      .l1 = {32 * KB, 8},
      .l2 = {256 * KB, 8},
