@@ -152,6 +152,7 @@
 
 /* Recycled stacks kept per process, at most. */
 #define RT_RESERVOIR_MAX (1u << 22)
+#define RT_RESERVOIR_CPU 256u /* for each CPU at least, unless the user says how many in all */
 
 /* Bytes of the name of a file that an option names, with its terminator. */
 #define RT_PATH_MAX 512

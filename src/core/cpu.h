@@ -83,7 +83,9 @@ struct cpu {
     _Atomic(uint32_t) ticks;            /* (O) that came while it ran a thread */
     uint32_t stack_classes[PORT_NODES]; /* (C) STACK_CLASSES times its NUMA node: stack.h */
 #ifndef PIRN_WITHOUT_STACKS
-    struct stack_cache stacks[STACK_CLASSES]; /* (O) of pairs of its own node */
+    struct stack_cache stacks[STACK_CLASSES];   /* (O) of pairs of its own node */
+    struct stack_cache far[PORT_NODES ? 1 : 0]; /* (O) of other nodes, of any class, collected */
+    uint32_t colour;                            /* (O) of the next one that it makes */
 #endif
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;

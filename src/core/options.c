@@ -518,6 +518,9 @@ void options_load(void)
         rt.slice_ns = rt.tick_ns;
     }
     rt.slice_ticks = (uint32_t)((rt.slice_ns + rt.tick_ns - 1) / rt.tick_ns);
+    if (port_option("reservoir") == NULL && rt.reservoir < RT_RESERVOIR_CPU * rt.ncpu) {
+        rt.reservoir = RT_RESERVOIR_CPU * rt.ncpu;
+    }
     uint64_t share = rt.reservoir / (2 * rt.ncpu);
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }

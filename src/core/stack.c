@@ -9,7 +9,8 @@
  * Invariants:
  *   1. cpu->stacks[] is touched by its CPU only, with interrupts disabled.
  *   2. pool.total <= reservoir: it counts what lies in the global pool; a CPU's cache holds at most
- *      reservoir / (2 * ncpu), so that all caches and the pool together stay within the limit.
+ *      reservoir / (2 * ncpu), so that all caches and the pool together stay within the limit; but
+ *      less than STACK_BATCH pairs of other nodes, which each CPU collects, are not counted.
  * Lock: pool.lock (RANK_STACK), never held while calling the port.
  */
 #include <errno.h>
@@ -31,11 +32,12 @@
 
 static struct {
     spinlock_t lock;
-    size_t size[STACK_CLASSES];        /* (lock) usable bytes of the class, 0 = free; only grows */
+    size_t size[STACK_CLASSES];        /* (lock) usable bytes of the class, 0 = free; only grows;
+                                        * [0] is not used: rt.stack_size */
     struct thread *first[STACK_POOLS]; /* (lock) by stack_class */
-    unsigned total;                    /* (lock) */
+    _Atomic(uint32_t) total;           /* (lock) to write; a hint to others */
     bool limited;                      /* (C) address space is */
-    _Atomic(uint32_t) colour;
+    _Atomic(uint32_t) colour;          /* of foreign threads */
 } pool;
 
 ALWAYS_INLINE size_t stack_pair_size(size_t usable)
@@ -66,9 +68,9 @@ static unsigned stack_class_locked(size_t size)
     if (pool.limited && size > rt.stack_size) {
         return STACK_NO_CLASS;
     }
-    for (unsigned c = 0; c < STACK_CLASSES; c++) {
+    for (unsigned c = 1; c < STACK_CLASSES; c++) {
         if (pool.size[c] == 0) {
-            pool.size[c] = c == 0 ? rt.stack_size : size; /* class 0 is the default's */
+            pool.size[c] = size;
         }
         if (pool.size[c] == size) {
             return c;
@@ -77,14 +79,37 @@ static unsigned stack_class_locked(size_t size)
     return STACK_NO_CLASS;
 }
 
+/* Class 0 is the default's. */
+static unsigned stack_class(size_t size)
+{
+    if (likely(size == rt.stack_size)) {
+        return 0;
+    }
+    spin_lock(&pool.lock, RANK_STACK);
+    unsigned class = stack_class_locked(size);
+    spin_unlock(&pool.lock, RANK_STACK);
+    return class;
+}
+
+static size_t stack_class_size(unsigned class)
+{
+    return class == 0 ? rt.stack_size : pool.size[class];
+}
+
+/* Each CPU counts for itself: a common counter would be a word for which all of them compete. */
+static unsigned stack_colour(struct cpu *cpu)
+{
+    unsigned n = cpu != NULL ? cpu->id + cpu->colour++ : at_add_rlx(&pool.colour, 1u);
+    return n % STACK_COLOURS;
+}
+
 static struct thread *stack_new(struct cpu *cpu, size_t size, size_t guard, unsigned class)
 {
     struct port_stack stack;
     if (port_stack_alloc(&stack, stack_pair_size(size), guard) != 0) {
         return NULL;
     }
-    uint32_t colour = at_add_rlx(&pool.colour, 1u) % STACK_COLOURS;
-    uintptr_t top = (uintptr_t)stack.low + stack.size - colour * 128u - rt.tls_room;
+    uintptr_t top = (uintptr_t)stack.low + stack.size - stack_colour(cpu) * 128u - rt.tls_room;
     struct thread *t =
         (struct thread *)((top - sizeof(struct thread)) & ~(uintptr_t)(RT_CACHELINE - 1));
     thread_init_bare(t, 0, "");
@@ -112,7 +137,7 @@ static void stack_destroy(struct thread *t)
 size_t stack_asked(const struct thread *t)
 {
     if (t->stack_class < STACK_POOLS) {
-        return pool.size[t->stack_class % STACK_CLASSES]; /* which does not change any more */
+        return stack_class_size(t->stack_class % STACK_CLASSES); /* it does not change any more */
     }
     return t->flags & (THREAD_OWN_STACK | THREAD_STATIC)
                ? t->stack.size
@@ -122,6 +147,10 @@ size_t stack_asked(const struct thread *t)
 /* Take up to a batch of the node's class from the pool, as a list through rq.next. */
 static struct thread *pool_take(unsigned class, unsigned *count)
 {
+    *count = 0;
+    if (at_load_rlx(&pool.total) == 0) {
+        return NULL; /* most of the time while a program makes its first threads */
+    }
     spin_lock(&pool.lock, RANK_STACK);
     struct thread *first = pool.first[class];
     struct thread *last = NULL;
@@ -133,7 +162,7 @@ static struct thread *pool_take(unsigned class, unsigned *count)
     if (last != NULL) {
         pool.first[class] = (struct thread *)last->rq.next;
         last->rq.next = NULL;
-        pool.total -= n;
+        at_store_rlx(&pool.total, at_load_rlx(&pool.total) - n);
     }
     spin_unlock(&pool.lock, RANK_STACK);
     *count = n;
@@ -142,9 +171,7 @@ static struct thread *pool_take(unsigned class, unsigned *count)
 
 struct thread *stack_get_slow(struct cpu *cpu, size_t size)
 {
-    spin_lock(&pool.lock, RANK_STACK);
-    unsigned class = stack_class_locked(size);
-    spin_unlock(&pool.lock, RANK_STACK);
+    unsigned class = stack_class(size);
     if (class == STACK_NO_CLASS) {
         return stack_new(cpu, size, RT_GUARD_DEFAULT, class);
     }
@@ -167,17 +194,19 @@ struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard)
     return stack_new(cpu, size, guard, STACK_NO_CLASS);
 }
 
-/* Move a list to the pool; what exceeds the reservoir is returned. */
-static struct thread *pool_put(unsigned class, struct thread *list)
+/* Move a list to the pool, each pair to its class; what exceeds the reservoir is returned. */
+static struct thread *pool_put(struct thread *list)
 {
     spin_lock(&pool.lock, RANK_STACK);
-    while (list != NULL && pool.total < rt.reservoir / 2) {
+    uint32_t total = at_load_rlx(&pool.total);
+    while (list != NULL && total < rt.reservoir / 2) {
         struct thread *next = (struct thread *)list->rq.next;
-        list->rq.next = (struct list *)pool.first[class];
-        pool.first[class] = list;
-        pool.total++;
+        list->rq.next = (struct list *)pool.first[list->stack_class];
+        pool.first[list->stack_class] = list;
+        total++;
         list = next;
     }
+    at_store_rlx(&pool.total, total);
     spin_unlock(&pool.lock, RANK_STACK);
     return list;
 }
@@ -210,7 +239,24 @@ static void stack_spill(struct cpu *cpu, unsigned class)
         cache->first = NULL;
     }
     cache->count = keep;
-    stack_destroy_list(pool_put(stack_classes_of(cpu) + class, rest));
+    stack_destroy_list(pool_put(rest));
+}
+
+/* What the CPU has collected of other nodes. */
+static struct thread *stack_take_far(struct cpu *cpu)
+{
+    struct thread *list = RT_NODES ? cpu->far[0].first : NULL;
+    memset(cpu->far, 0, sizeof(cpu->far));
+    return list;
+}
+
+/* A pair of another node: with the next ones it goes back under one lock. */
+static struct thread *stack_put_far(struct cpu *cpu, struct thread *t)
+{
+    struct stack_cache *far = &cpu->far[0];
+    t->rq.next = (struct list *)far->first;
+    far->first = t;
+    return ++far->count < STACK_BATCH ? NULL : pool_put(stack_take_far(cpu));
 }
 
 void stack_put_slow(struct cpu *cpu, struct thread *t)
@@ -221,10 +267,14 @@ void stack_put_slow(struct cpu *cpu, struct thread *t)
         return;
     }
     t->rq.next = NULL;
-    if (cpu != NULL && class - stack_classes_of(cpu) < STACK_CLASSES) {
+    if (cpu == NULL) {
+        stack_destroy_list(pool_put(t));
+    } else if (class - stack_classes_of(cpu) < STACK_CLASSES) {
         stack_spill(cpu, class - stack_classes_of(cpu));
+        stack_destroy_list(pool_put(t));
+    } else if (RT_NODES) {
+        stack_destroy_list(stack_put_far(cpu, t));
     }
-    stack_destroy_list(pool_put(class, t));
 }
 
 void stack_free_cached(struct cpu *cpu)
@@ -234,6 +284,7 @@ void stack_free_cached(struct cpu *cpu)
         cpu->stacks[class] = (struct stack_cache){0};
         stack_destroy_list(list);
     }
+    stack_destroy_list(stack_take_far(cpu));
 }
 
 void stack_reclaim(void)
@@ -273,17 +324,23 @@ bool stack_reclaiming(void)
 
 unsigned stack_cached(void)
 {
-    unsigned n = pool.total;
+    unsigned n = at_load_rlx(&pool.total);
     for (unsigned i = 0; i < rt.ncpu; i++) {
         for (unsigned class = 0; class < STACK_CLASSES; class ++) {
             n += rt.cpus[i]->stacks[class].count;
         }
+        n += RT_NODES ? rt.cpus[i]->far[0].count : 0;
     }
     return n;
 }
 
 void stack_forget_all(void)
 {
+    for (unsigned i = 0; RT_NODES && i < rt.ncpu; i++) {
+        if (rt.cpus[i] != NULL) {
+            stack_take_far(rt.cpus[i]);
+        }
+    }
     for (unsigned class = 0; class < STACK_CLASSES; class ++) {
         for (unsigned i = 0; i < rt.ncpu; i++) {
             if (rt.cpus[i] != NULL) { /* while the runtime starts: fork.c */
@@ -293,7 +350,7 @@ void stack_forget_all(void)
         pool.size[class] = 0;
     }
     memset(pool.first, 0, sizeof(pool.first));
-    pool.total = 0;
+    at_init(&pool.total, 0u);
     at_init(&pool.colour, 0u);
     at_init(&pool.lock.word, 0u);
 }

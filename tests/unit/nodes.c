@@ -179,23 +179,51 @@ static void victims_of(unsigned rule, const char *what)
 
 /* ---- stacks ---- */
 
+/* So many pairs of another node go back to it at once: STACK_BATCH in stack.c. */
+enum { BATCH = 32 };
+
+static bool is_among(const struct thread *t, struct thread *const *list)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        if (list[i] == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void stacks(void)
 {
+    struct thread *of_0[BATCH];
     begin();
     rt.stack_size = RT_STACK_DEFAULT;
-    rt.reservoir = 64;
+    rt.reservoir = 256;
     rt.stack_cache_limit = 8;
-    struct thread *t = stack_get_slow(&cpus[0], rt.stack_size);
-    expect(t != NULL, "a stack");
-    stack_put(&cpus[1], t);
+    for (unsigned i = 0; i < BATCH; i++) {
+        of_0[i] = stack_get_slow(&cpus[0], rt.stack_size);
+        expect(of_0[i] != NULL, "a stack");
+    }
+    for (unsigned i = 0; i + 1 < BATCH; i++) {
+        stack_put(&cpus[1], of_0[i]);
+    }
     expect(cpus[1].stacks[0].count == 0, "a CPU of another node does not keep it");
+    expect(stack_cached() == BATCH - 1, "but collects it");
     struct thread *other = stack_get_slow(&cpus[1], rt.stack_size);
-    expect(other != NULL && other != t, "nor get it");
-    expect(stack_get_slow(&cpus[2], rt.stack_size) == t, "a CPU of its own node does");
+    expect(other != NULL && !is_among(other, of_0), "and does not get it");
+    struct thread *more = stack_get_slow(&cpus[2], rt.stack_size);
+    expect(more != NULL && !is_among(more, of_0), "nobody does before they are many");
+    stack_put(&cpus[1], of_0[BATCH - 1]);
+    struct thread *t = stack_get_slow(&cpus[2], rt.stack_size);
+    expect(is_among(t, of_0), "then a CPU of its own node does");
+    expect(stack_cached() == BATCH - 1, "and nothing is lost");
+    stack_free_cached(&cpus[2]);
     stack_put(&cpus[0], t);
-    expect(cpus[0].stacks[0].first == t, "and keeps it");
+    expect(cpus[0].stacks[0].first == t, "which keeps it");
     stack_put(&cpus[3], other);
+    stack_put(&cpus[0], more);
+    stack_put(&cpus[1], stack_get_slow(&cpus[0], rt.stack_size)); /* collected, not sent */
     stack_drain_all();
+    expect(stack_cached() == 0, "all go back to the port in the end");
     nodes_end();
 }
 
