@@ -89,6 +89,11 @@ struct thread;
  *   PORT_CPU_SHARED                       defined if the system lets other programs run on the
  *                                         processors; port_relax of a high round offers the
  *                                         caller's
+ *   PORT_LOOK_WIDTH                       16 if it is not defined: a thief looks at so many near
+ *                                         CPUs at once, and at so many others
+ *                                         (sched/steal_search.c)
+ *   PORT_CPUS_A_SEARCHER                  16 if it is not defined: for so many CPUs one may search
+ *                                         while another is woken (core/wake.h)
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's idle thread
  *   PORT_DUMPS_HERE                       true where any caller, also a handler, can write a report
  *                                         while other threads run; false if it is not defined
@@ -172,6 +177,12 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #endif
 #ifndef PORT_IO_CLOSE
 #define PORT_IO_CLOSE false
+#endif
+#ifndef PORT_LOOK_WIDTH
+#define PORT_LOOK_WIDTH 16u
+#endif
+#ifndef PORT_CPUS_A_SEARCHER
+#define PORT_CPUS_A_SEARCHER 16u
 #endif
 #ifndef PORT_READY
 #define PORT_READY false

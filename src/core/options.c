@@ -521,6 +521,7 @@ void options_load(void)
     if (port_option("reservoir") == NULL && rt.reservoir < RT_RESERVOIR_CPU * rt.ncpu) {
         rt.reservoir = RT_RESERVOIR_CPU * rt.ncpu;
     }
+    rt.more_searchers = (int32_t)(rt.ncpu / PORT_CPUS_A_SEARCHER);
     uint64_t share = rt.reservoir / (2 * rt.ncpu);
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }

@@ -66,6 +66,7 @@ struct rt {
     bool by_capacity;           /* (C) and the policy uses them */
     bool bind;                  /* (C) option bind */
     size_t stack_min;           /* (C) with room for the signal frame of a preemption */
+    int32_t more_searchers;     /* (C) CPUs are woken for more work while so many search */
     uint64_t reservoir;         /* (C) */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */

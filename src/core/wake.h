@@ -15,6 +15,11 @@
  * kinds: searching CPUs (low half) and sleeping ones (high half). rt.idle_map has a bit for each
  * sleeper that no waker has claimed.
  *
+ * A CPU that searches finds what has become ready, and wakes the next one then. With 16 CPUs or
+ * more that chain is too slow, so each 16 CPUs may have a searcher more (rt.more_searchers) while
+ * others are woken. "Any CPU searches" below means more than these: a waker that finds fewer wakes
+ * one, which is never wrong.
+ *
  * Invariants:
  *   1. One freed thread wakes one CPU: the waker claims a sleeper by clearing its bit in idle_map
  *      and counts it as searching at once, so that the next waker does not wake another for the
@@ -26,8 +31,9 @@
  *      By the fence pair (fences.h) the sleeper sees the thread or the waker sees the sleeper (or
  *      another searching CPU, which comes through the same gate). ORDER(idle-wake)
  *   3. While a CPU searched, wakers relied on it, and may have published more threads than the one
- *      that it found. So the last searching CPU does the same as a sleeper: it stops counting as
- *      searching | sleeper's fence | has_work? then it wakes a sleeper.
+ *      that it found. So the last searching CPU (with more_searchers: each on whose departure too
+ *      few are left) does the same as a sleeper: it stops counting as searching | sleeper's fence |
+ *      has_work? then it wakes a sleeper.
  *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, even if another CPU
  *      searches. So where threads are pinned no CPU counts as searching. Otherwise the word's cache
  *      line would move between CPUs at every short wait.
@@ -77,10 +83,11 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
     return word / RT_SLEEPING;
 }
 
-/* No CPU searches. But one sleeps, or the port must be told (RT_CALLS). */
+/* Too few CPUs search (none, on most machines). But one sleeps, or the port must be told
+ * (RT_CALLS). */
 ALWAYS_INLINE bool rt_idle_tells(uint32_t word)
 {
-    return word != 0 && rt_idle_searching(word) <= 0;
+    return word != 0 && rt_idle_searching(word) <= rt.more_searchers;
 }
 
 /* The amount that a searching CPU adds to the word. */

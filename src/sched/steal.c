@@ -75,8 +75,10 @@ static int steal_set_end(const char *value, const char **why)
 
 static void steal_queue_init(struct steal_queue *sq, unsigned id)
 {
-    *sq = (struct steal_queue){
-        .turns = SHARED_EVERY, .random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
+    *sq = (struct steal_queue){.turns = SHARED_EVERY,
+                               .look_from = id,
+                               .random = id * 0x9e3779b97f4a7c15ull + 1,
+                               .seen_victim = UINT32_MAX};
     bias_init(&sq->lock);
     ready_init(&sq->q, id);
     rt.cpus[id]->own = sq;

@@ -27,6 +27,7 @@ struct steal_queue {
 
     /* (O) the thief's own notes */
     uint32_t looks ALIGNED(RT_CACHELINE);
+    uint32_t look_from;         /* where a look begins, among the CPUs that are not near */
     uint32_t seen_victim, seen; /* queue that was non-empty at the last look, how often in a row */
     uint64_t random;
     uint64_t batch_since; /* when the last batch was stolen; 0 = none */

@@ -19,6 +19,11 @@
  * thief waits before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps
  * looking: a CPU never sleeps while there is work.
  *
+ * How far it looks. The owner of a queue pays for each look at it: the line with its length must
+ * come back before the next change. So where there are many CPUs, a look covers the nearest ones
+ * and a part of the others, each time the next part (LOOK_NEAR, LOOK_FAR). It stays at a part where
+ * it has seen a lone thread. victim=max has to look at all.
+ *
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
 #include "../core/nodes.h"
@@ -28,6 +33,8 @@
 #include "steal.h"
 
 #define LOOK_EVERY 8u
+#define LOOK_NEAR PORT_LOOK_WIDTH
+#define LOOK_FAR PORT_LOOK_WIDTH
 #define PATIENCE 8u
 #define WORTH_THREAD_NS 2000u
 #define WORTH_BATCH_NS 100000u
@@ -93,6 +100,32 @@ static uint64_t random_next(struct steal_queue *sq)
     return sq->random;
 }
 
+static bool looks_at_all(void)
+{
+    return RT_MAX_CPUS <= 32 || steal.victim == VICTIM_MAX || rt.ncpu - 1 <= LOOK_NEAR + LOOK_FAR;
+}
+
+/* How many CPUs a look covers. */
+static unsigned look_width(void)
+{
+    return looks_at_all() ? rt.ncpu - 1 : LOOK_NEAR + LOOK_FAR;
+}
+
+/* The place of the i-th one among all others. */
+static unsigned look_at(const struct steal_queue *sq, unsigned i)
+{
+    unsigned far = i - LOOK_NEAR + sq->look_from;
+    return looks_at_all() || i < LOOK_NEAR ? i : LOOK_NEAR + far % (rt.ncpu - 1 - LOOK_NEAR);
+}
+
+/* Nothing was seen: the next look covers the next part. */
+static void look_further(struct steal_queue *sq)
+{
+    if (!looks_at_all()) {
+        sq->look_from = (sq->look_from + LOOK_FAR) % (rt.ncpu - 1 - LOOK_NEAR);
+    }
+}
+
 /* The k-th CPU to try. */
 static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
 {
@@ -110,8 +143,8 @@ struct victim {
 static struct victim victim_among_all(struct steal_queue *sq, unsigned self)
 {
     struct victim best = {RT_MAX_CPUS, 0};
-    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
-        unsigned v = steal_order(sq, self, k);
+    for (unsigned i = 0; i < look_width(); i++) {
+        unsigned v = steal_order(sq, self, look_at(sq, i));
         uint32_t length = runq_estimate(&steal.queues[v].q);
         if (length > best.length) {
             best = (struct victim){v, length};
@@ -129,8 +162,8 @@ static struct victim victim_by_node(struct steal_queue *sq, unsigned self)
 {
     struct victim best = {RT_MAX_CPUS, 0};
     unsigned distance = 0;
-    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
-        unsigned v = nodes_near(self, k);
+    for (unsigned i = 0; i < look_width(); i++) {
+        unsigned v = nodes_near(self, look_at(sq, i));
         if (best.length != 0 && nodes_distance(self, v) != distance) {
             break;
         }
@@ -158,6 +191,9 @@ static unsigned steal_choose(struct steal_queue *sq, unsigned self)
     uint32_t best_length = victim.length;
     if (best_length != 1) {
         sq->seen_victim = UINT32_MAX;
+        if (best == RT_MAX_CPUS) {
+            look_further(sq);
+        }
         return best;
     }
     sq->seen = sq->seen_victim == best ? sq->seen + 1 : 1;

@@ -91,8 +91,11 @@ bool *sim_disturbed(void);
 /* core/search.h, in nanoseconds. */
 struct sim_search {
     uint32_t offer_after, offer_taken, pause_least, pause_soon, pause_most;
+    uint32_t look_width, cpus_a_searcher; /* port.h */
 };
 extern const struct sim_search *sim_search;
+#define PORT_LOOK_WIDTH sim_search->look_width
+#define PORT_CPUS_A_SEARCHER sim_search->cpus_a_searcher
 
 /* core/spinlock.c. */
 struct sim_bias {

@@ -33,10 +33,12 @@ const struct sim_timing sim_timing_linux = {
     .tick_ns = 2000,
 };
 
-/* How a CPU searches for work, core/search.h: short where schedules are explored; in timed runs as
- * on Linux. */
-static const struct sim_search search_explored = {200, 100, 1000, 4000, 8000};
-static const struct sim_search search_timed = {20000, 50000, 10000000, 200000000, 1000000000};
+/* How a CPU searches for work, core/search.h: short where schedules are explored, and in some of
+ * them as with many CPUs; in timed runs as on Linux. */
+static const struct sim_search search_explored = {200, 100, 1000, 4000, 8000, 16, 16};
+static const struct sim_search search_many = {200, 100, 1000, 4000, 8000, 1, 2};
+static const struct sim_search search_timed = {20000,      50000, 10000000, 200000000,
+                                               1000000000, 16,    16};
 const struct sim_search *sim_search = &search_explored;
 
 struct sim_bias sim_bias;
@@ -49,7 +51,9 @@ static struct {
 
 void timed_begin(void)
 {
-    sim_search = sim_is_timed() ? &search_timed : &search_explored;
+    sim_search = sim_is_timed()             ? &search_timed
+                 : sim.config.seed % 4 == 1 ? &search_many
+                                            : &search_explored;
     sim_bias.kept = sim_is_timed() || sim.config.seed % 4 != 0;
     sim_bias.back = sim_is_timed() ? 500 : 1 + sim.config.seed % 3;
     timed.horizon = 0;
