@@ -2,8 +2,8 @@
 /*
  * nvic.c - the interrupt controller of Arm's microcontrollers, which have one core: interrupts of
  * devices, of the core's timer, and one that software asks for. A device's number is that of the
- * controller's input. Its handler runs while the interrupt is active; one that comes meanwhile is
- * pending.
+ * controller's input. Its handler runs while the interrupt is active; one that comes meanwhile and
+ * is not of a higher priority is pending.
  */
 #include "arch_bare.h"
 #include "bare.h"
@@ -42,20 +42,30 @@ void board_ipi(unsigned hart)
 
 void board_ipi_taken(void) {}
 
-bool board_irq_enable(unsigned source, bool on)
+bool board_irq_has(unsigned source, unsigned hart, unsigned priority)
 {
-    if (source >= LINES) {
-        return false;
-    }
-    if (on) {
-        put8(SYSTEM_PRIORITY + source, ARCH_PRIORITY);
-        put32(WORD(SYSTEM_CLEAR, source), BIT(source));
-        put32(WORD(SYSTEM_ENABLE, source), BIT(source));
-    } else {
-        put32(WORD(SYSTEM_DISABLE, source), BIT(source));
-        arch_barrier(); /* it does not come any more behind this call */
-    }
-    return true;
+    (void)priority;
+    return source < LINES && hart == 0;
+}
+
+void board_irq_enable(unsigned source, unsigned hart, unsigned priority)
+{
+    (void)hart;
+    put8(SYSTEM_PRIORITY + source, (uint8_t)ARCH_PRIORITY_OF(priority));
+    put32(WORD(SYSTEM_CLEAR, source), BIT(source));
+    put32(WORD(SYSTEM_ENABLE, source), BIT(source));
+}
+
+void board_irq_disable(unsigned source, unsigned hart)
+{
+    (void)hart;
+    put32(WORD(SYSTEM_DISABLE, source), BIT(source));
+    arch_barrier(); /* it does not come any more behind this call */
+}
+
+void board_irq_admit(unsigned from)
+{
+    (void)from;
 }
 
 void board_on_device(void)

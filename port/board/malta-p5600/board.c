@@ -80,6 +80,13 @@
 
 static bool has_gic;
 
+/* Of devices, with the lock of the functions board_irq_.... */
+static struct {
+    uint16_t enabled;          /* a bit for each source */
+    uint8_t priority[SOURCES]; /* of each */
+    uint8_t from[BARE_CORES];  /* the lowest that interrupts each core's handler */
+} devices;
+
 unsigned board_core_count(void)
 {
     return (get32(MANAGER_CONFIG) & MANAGER_CPUS) + 1;
@@ -220,8 +227,10 @@ unsigned board_console_source(void)
 }
 
 /*
- * Sources: the lines of the two i8259, 0 to 15, which have one line of the interrupt controller.
- * They keep edges until somebody asks which they are, the first one those of the second, too.
+ * Sources: the lines of the two i8259, 0 to 15, which have one line of the interrupt controller:
+ * all interrupt the same core. They keep edges until somebody asks which they are, the first one
+ * those of the second, too. Their own priorities cannot be chosen, so those that must wait for a
+ * handler are masked while it runs: their edges are kept, too.
  */
 
 static void i8259_begin(uintptr_t chip, uint8_t cascade)
@@ -241,26 +250,63 @@ static int i8259_ask(uintptr_t chip)
     return answer & I8259_PENDING ? answer & 7 : -1;
 }
 
-/* The caller has a lock that is held for every change. */
-bool board_irq_enable(unsigned source, bool on)
+static void devices_begin(void)
 {
     static bool begun;
-    if (source >= SOURCES || source == SECOND_SOURCE) {
-        return false;
-    }
     if (!begun) {
         begun = true;
         i8259_begin(I8259_FIRST, 1u << SECOND_SOURCE);
         i8259_begin(I8259_SECOND, SECOND_SOURCE);
-        put8(I8259_FIRST + 1, 0xff & ~(1 << SECOND_SOURCE));
         put32(GIC_POLARITY(DEVICE_LINE), get32(GIC_POLARITY(DEVICE_LINE)) | 1u << DEVICE_LINE);
         put32(GIC_UNMASK(DEVICE_LINE), 1u << DEVICE_LINE);
     }
-    line_to(DEVICE_LINE, (unsigned)arch_core()->hart, ARCH_LINE_DEVICE);
-    uintptr_t mask = (source < 8 ? I8259_FIRST : I8259_SECOND) + 1;
-    uint8_t bit = (uint8_t)(1u << source % 8);
-    put8(mask, (uint8_t)(on ? get8(mask) & ~bit : get8(mask) | bit));
-    return true;
+}
+
+/* The line may move while a handler is under way: those of all cores count. */
+static void devices_mask(void)
+{
+    unsigned open = devices.enabled, from = 0;
+    for (unsigned i = 0; i < BARE_CORES; i++) {
+        from = devices.from[i] > from ? devices.from[i] : from;
+    }
+    for (unsigned source = 0; source < SOURCES; source++) {
+        if (devices.priority[source] < from) {
+            open &= ~(1u << source);
+        }
+    }
+    open |= 1u << SECOND_SOURCE;
+    put8(I8259_FIRST + 1, (uint8_t)~open);
+    put8(I8259_SECOND + 1, (uint8_t)(~open >> 8));
+}
+
+bool board_irq_has(unsigned source, unsigned hart, unsigned priority)
+{
+    (void)hart;
+    (void)priority;
+    return source < SOURCES && source != SECOND_SOURCE;
+}
+
+void board_irq_enable(unsigned source, unsigned hart, unsigned priority)
+{
+    devices_begin();
+    line_to(DEVICE_LINE, hart, ARCH_LINE_DEVICE);
+    devices.enabled |= (uint16_t)(1u << source);
+    devices.priority[source] = (uint8_t)priority;
+    devices_mask();
+}
+
+void board_irq_disable(unsigned source, unsigned hart)
+{
+    (void)hart;
+    devices_begin();
+    devices.enabled &= (uint16_t) ~(1u << source);
+    devices_mask();
+}
+
+void board_irq_admit(unsigned from)
+{
+    devices.from[arch_core() - bare_cores] = (uint8_t)from;
+    devices_mask();
 }
 
 /* The edge is taken before the device is asked: what comes later makes another one. */

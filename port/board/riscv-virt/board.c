@@ -29,6 +29,11 @@
 #else
 #define PLIC_SOURCES 95u
 #endif
+#ifdef BOARD_CHIP
+#define PLIC_PRIORITIES 1u
+#else
+#define PLIC_PRIORITIES 7u
+#endif
 #define UART_SOURCE 10u
 
 #define UART 0x10000000u
@@ -107,6 +112,7 @@ void board_core_begin(void)
     check_coherence();
     board_timer_set(UINT64_MAX);
     board_ipi_taken();
+    put32(PLIC_THRESHOLD(arch_core()->hart), 0);
     __asm__ volatile("csrw mie, %0" ::"r"((unsigned long)(MIE_SOFT | MIE_TIMER | MIE_DEVICE)));
 }
 
@@ -174,19 +180,63 @@ unsigned board_console_source(void)
     return UART_SOURCE;
 }
 
-/* The caller has a lock that is held for every change. */
-bool board_irq_enable(unsigned source, bool on)
+/*
+ * A source of priority p has p + 1 in the controller, where 0 never interrupts; the threshold is
+ * what does not interrupt the core. The controller ignores the end of an interrupt that is not
+ * enabled for the core. So one that is disabled gets priority 0 and stays enabled for its core, and
+ * the end of a handler looks whether it has moved: whoever moves it writes that down first.
+ */
+
+static uint32_t enables;                /* lock of the words of bits */
+static uint8_t harts[PLIC_SOURCES + 1]; /* that each source interrupts */
+
+bool board_irq_has(unsigned source, unsigned hart, unsigned priority)
 {
-    uintptr_t hart = arch_core()->hart;
-    if (source == 0 || source > PLIC_SOURCES) {
-        return false;
-    }
-    uintptr_t enable = PLIC_ENABLE(hart, source);
+    (void)hart;
+    return source != 0 && source <= PLIC_SOURCES && priority < PLIC_PRIORITIES;
+}
+
+static void enable(unsigned source, unsigned hart, bool on)
+{
+    uintptr_t word = PLIC_ENABLE(hart, source);
     uint32_t bit = 1u << source % 32;
-    put32(PLIC_PRIORITY(source), on);
-    put32(PLIC_THRESHOLD(hart), 0);
-    put32(enable, on ? get32(enable) | bit : get32(enable) & ~bit);
-    return true;
+    put32(word, on ? get32(word) | bit : get32(word) & ~bit);
+}
+
+void board_irq_enable(unsigned source, unsigned hart, unsigned priority)
+{
+    STORE_RLX(&harts[source], (uint8_t)hart);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(moved) */
+    unsigned long irq = bare_lock(&enables);
+    for (unsigned i = 0; i < board_core_count() + PARKED; i++) {
+        enable(source, i, i == hart);
+    }
+    bare_unlock(&enables, irq);
+    put32(PLIC_PRIORITY(source), priority + 1);
+}
+
+void board_irq_disable(unsigned source, unsigned hart)
+{
+    (void)hart;
+    put32(PLIC_PRIORITY(source), 0);
+}
+
+/* What is read back has reached the controller, before interrupts are enabled. */
+void board_irq_admit(unsigned from)
+{
+    uintptr_t threshold = PLIC_THRESHOLD(arch_core()->hart);
+    put32(threshold, from);
+    (void)get32(threshold);
+}
+
+/* It has moved while its handler ran. */
+static NOINLINE COLD void end_moved(unsigned source, unsigned hart)
+{
+    unsigned long irq = bare_lock(&enables);
+    enable(source, hart, true);
+    put32(PLIC_CLAIM(hart), source);
+    enable(source, hart, false);
+    bare_unlock(&enables, irq);
 }
 
 void board_on_device(void)
@@ -196,6 +246,11 @@ void board_on_device(void)
     if (source != 0) {
         bare_on_device(source);
         put32(claim, source);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(moved) */
+        unsigned long hart = arch_core()->hart;
+        if (unlikely(__atomic_load_n(&harts[source], __ATOMIC_RELAXED) != hart)) {
+            end_moved(source, (unsigned)hart);
+        }
     }
 }
 

@@ -12,6 +12,8 @@
  *      runtime is starting: rt_preempt);
  *   2. in the middle of a section that lets interrupts in (port_irq_window; `depth` says so). Then
  *      the timer comes again soon, as not every such section looks at its end.
+ *   3. in a handler that an interrupt of a higher priority has interrupted (bare_irq.c; `below`
+ *      says so): the end of the outermost one looks.
  *
  * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked. A
  * pending interrupt ends the wait at once, also if it came before the wait, because its level is
@@ -222,7 +224,7 @@ static void retry(struct port_cpu *port)
 }
 
 /* Is the interrupted thread to make room, or to see what is pending? It does so now, but for the
- * middle of a section: then soon. */
+ * middle of a section: then soon; in a handler: at its end. */
 static bool is_due(struct cpu *cpu, bool in_section)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
@@ -230,10 +232,18 @@ static bool is_due(struct cpu *cpu, bool in_section)
     if (port->over_at != rt_cpu_switches(cpu) && !rt_cpu_pending(cpu)) {
         return false;
     }
-    if (in_section) {
+    if (in_section && arch_core()->below == 0) {
         retry(port);
     }
     return !in_section;
+}
+
+bool bare_is_thread(void)
+{
+    unsigned long irq = arch_irq_save();
+    bool is = arch_core()->depth == 0;
+    arch_irq_restore(irq);
+    return is;
 }
 
 bool bare_irq_leaves(uintptr_t pc, const struct arch_frame *frame)
@@ -451,9 +461,9 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     struct bare_core *core = arch_core();
     unsigned long irq = port_irq_save();
     RT_ASSERT(core->cpu == NULL && core->depth == 0); /* a core takes one CPU, for good */
-    core->cpu = cpu;
-    port->fp = rt_carrier_port(k)->fp;
     port->hart = (uint32_t)core->hart;
+    STORE_REL(&core->cpu, cpu); /* ORDER(carrier) bare_irq.c: its hart */
+    port->fp = rt_carrier_port(k)->fp;
     port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
     port->report_at = port->watch_at = UINT64_MAX;
     slice_begin(port);

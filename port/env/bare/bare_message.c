@@ -172,8 +172,10 @@ static NORETURN void handler_refuse(const struct thread *t, const char *what)
     port_panic();
 }
 
+/* One that others may interrupt comes with interrupts enabled. */
 void port_handler_refuse(const char *what)
 {
+    (void)arch_irq_save();
     struct cpu *cpu = port_cpu_self();
     handler_refuse(cpu != NULL ? rt_cpu_thread(cpu) : NULL, what);
 }

@@ -109,9 +109,10 @@ static void look(void)
         return;
     }
     dog.said = false;
+    uint32_t outer = arch_core()->handler; /* the timer may interrupt one */
     arch_core()->handler = BARE_WATCHDOG;
     pet();
-    STORE_REL(&arch_core()->handler, 0);
+    STORE_REL(&arch_core()->handler, outer);
     bare_look_again();
 }
 

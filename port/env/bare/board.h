@@ -43,15 +43,29 @@ void board_console_put(char c);
 
 /* Take a byte that has come: -1: there is none. After board_console_listen it interrupts while one
  * is there, as board_console_source(). A console that cannot interrupt: board_console_source is a
- * number for which board_irq_enable says false. Then a thread that reads calls board_console_get
+ * number for which board_irq_has says false. Then a thread that reads calls board_console_get
  * every millisecond, and board_console_listen is not called. */
 int board_console_get(void);
 void board_console_listen(void);
 unsigned board_console_source(void);
 
-/* Interrupts of a device come to the calling core from now on, or not any more. False: there is no
- * such source; always, where there is no controller for devices. */
-bool board_irq_enable(unsigned source, bool on);
+/* The caller of these four functions has a lock that is held for every call of them; hart is a
+ * core's.
+ *
+ * Is there such a source, can it interrupt that core, and with that priority? Priorities go from 0,
+ * which is that of the core's own interrupts, to PIRN_IRQ_PRIORITIES - 1. Always false where there
+ * is no controller for devices. */
+bool board_irq_has(unsigned source, unsigned hart, unsigned priority);
+
+/* It interrupts that core from now on, and no other; or none any more. What comes meanwhile stays
+ * pending. */
+void board_irq_enable(unsigned source, unsigned hart, unsigned priority);
+void board_irq_disable(unsigned source, unsigned hart);
+
+/* On a core whose handler begins or ends: sources of priority `from` and higher interrupt the core,
+ * lower ones wait. Empty where the controller keeps back what is not higher than the running
+ * handler's; it does so until board_on_device ends. */
+void board_irq_admit(unsigned from);
 
 /* A device has interrupted: find out which, and call bare_on_device. Where one controller has all
  * interrupts, timers and those between cores, too: bare_on_timer, bare_on_ipi. Empty where no

@@ -248,10 +248,12 @@ ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struc
 
 /* Have the core that executes the CPU see what is pending for it. */
 void port_cpu_interrupt(struct cpu *cpu);
-/* The caller is no interrupt handler, which must not be left. */
+/* The caller is no interrupt handler, which must not be left. A handler stays on its core, so it
+ * never reads 0. A thread may read the depth of a core that it has just left: it looks again. */
+COLD bool bare_is_thread(void);
 ALWAYS_INLINE bool port_may_switch(void)
 {
-    return !arch_irq_is_off() || arch_core()->depth == 0;
+    return likely(arch_core()->depth == 0) || bare_is_thread();
 }
 
 /* A thread begins a life on this stack: not for sanitizers here, which do not know boards. */

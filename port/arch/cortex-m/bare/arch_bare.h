@@ -4,9 +4,9 @@
  *
  * There is one core. Programs run privileged in thread mode, on the process stack; handlers of
  * interrupts and of faults run in handler mode, on the main stack, which is the core's trap stack.
- * What disables interrupts is BASEPRI: all interrupts have the priority ARCH_PRIORITY, faults and
- * supervisor calls a higher one. So the runtime's own supervisor call, by which an interrupted
- * thread goes on (trap.S), works while they are disabled.
+ * What disables interrupts is BASEPRI: no interrupt has a higher priority than ARCH_PRIORITY,
+ * faults and supervisor calls have one. So the runtime's own supervisor call, by which an
+ * interrupted thread goes on (trap.S), works while they are disabled.
  *
  * Stacks are guarded by limits of the stack pointers (BOARD_STACK_LIMITS: ARMv8-M), or by regions
  * of the memory protection unit (BOARD_MPU): region 0 is below the running thread's stack, region 1
@@ -19,8 +19,10 @@
 #define BARE_CORE_STACK_LOW 4
 #define BARE_CORE_TRAP_STACK 8
 
-/* Of interrupts; the upper bits count, as many as the processor has. Less is higher. */
+/* The highest of interrupts, and the others: four, in the three upper bits, which every processor
+ * has. Less is higher. The core's own ones have priority 0 of those of <pirn/irq.h>. */
 #define ARCH_PRIORITY 0x80
+#define ARCH_PRIORITY_OF(priority) (0xe0 - 0x20 * (priority))
 
 /* What the hardware puts on the stack: r0 to r3, r12, lr, pc, status; with floating point s0 to
  * s15, its status, and a word. */
@@ -67,6 +69,8 @@ struct bare_core {
     unsigned long hart;
     uint32_t depth;   /* interrupts under way */
     uint32_t handler; /* 1 and the source whose handler is under way; 0: none is */
+    uint32_t below;   /* the same of one that lets in others: bare_irq.c; 0: none is */
+    uint32_t from;    /* the lowest priority that it lets in */
 };
 
 extern struct bare_core bare_cores[];

@@ -73,7 +73,7 @@ _start:
     orr     r0, r0, #HANDLERS_FAULTS
     str     r0, [r1]
     ldr     r1, =SYSTEM_PRIORITY_LAST
-    ldr     r0, =(ARCH_PRIORITY << 16 | ARCH_PRIORITY << 24)
+    ldr     r0, =(ARCH_PRIORITY_OF(0) << 16 | ARCH_PRIORITY_OF(0) << 24)
     str     r0, [r1]                    /* PendSV, SysTick; supervisor calls have the highest one */
 
     ldr     r0, =bare_data_begin

@@ -9,6 +9,12 @@
  * in thread mode as if the thread had called it, with interrupts disabled. When the thread goes on,
  * `away` makes a supervisor call, whose handler returns by the first frame: only the return from a
  * handler restores what an interrupt may come in the middle of (conditions, lists of registers).
+ *
+ * An interrupt of a higher priority may come in a handler that lets it in (bare_irq.c), and also
+ * before the entry below has raised BASEPRI and behind where it has lowered it again, where the
+ * interrupted one does not count yet, or not any more. EXC_RETURN tells: its frame is on the main
+ * stack. Its end switches nobody; if a thread is to be switched away from, it asks for an interrupt
+ * of the lowest priority (PendSV), which comes when all others have returned.
  */
 #include "arch_bare.h"
 
@@ -51,9 +57,12 @@ trap_interrupt:
     blo     no_room
     movs    r1, #ARCH_PRIORITY
     msr     basepri, r1
+    ands    r1, lr, #RETURN_PROCESS_STACK
+    it      eq
+    moveq   r0, sp
     push    {r4, lr}
     mov     r4, r0
-    bl      arch_interrupt              /* (frame): the thread is to be switched away from */
+    bl      arch_interrupt              /* (frame, no handler): the thread is to be switched away from */
     mov     r1, r4
     pop     {r4, lr}
     cbnz    r0, 1f

@@ -19,7 +19,7 @@ struct arch_frame {
     uint32_t r0, r1, r2, r3, r12, lr, pc, status;
 };
 
-bool arch_interrupt(const struct arch_frame *frame);
+bool arch_interrupt(const struct arch_frame *frame, uint32_t of_thread);
 void arch_fault(struct arch_frame *frame, uint32_t how);
 extern const char arch_semihost_call[]; /* trap.S: its instruction */
 
@@ -52,11 +52,18 @@ void arch_core_set(struct bare_core *core)
     (void)core;
 }
 
-bool arch_interrupt(const struct arch_frame *frame)
+/* of_thread: 0: it has interrupted a handler. */
+bool arch_interrupt(const struct arch_frame *frame, uint32_t of_thread)
 {
     bare_irq_begin();
     board_on_device();
-    return bare_irq_leaves(frame->pc, frame);
+    bool leaves = bare_irq_leaves(frame->pc, frame);
+    if (unlikely(leaves && of_thread == 0)) {
+        put32(SYSTEM_PENDING, PENDING_CALL);
+        section_on();
+        leaves = false;
+    }
+    return leaves;
 }
 
 extern char bare_text_begin[], bare_text_end[], bare_data_begin[], bare_heap_end[];

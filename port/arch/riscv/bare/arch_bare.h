@@ -69,6 +69,8 @@ struct bare_core {
     unsigned long hart;
     uint32_t depth;   /* interrupts under way */
     uint32_t handler; /* 1 and the source whose handler is under way; 0: none is */
+    uint32_t below;   /* the same of one that lets in others: bare_irq.c; 0: none is */
+    uint32_t from;    /* the lowest priority that it lets in */
 };
 
 ALWAYS_INLINE struct bare_core *arch_core(void)
