@@ -139,6 +139,19 @@ int pirn_tryjoin(pirn_thread_t thread, void **ret);
 /* Release the thread when it ends: no thread will join it. -EINVAL as for join. */
 int pirn_detach(pirn_thread_t thread);
 
+/* Bind the calling thread to a CPU (0 to pirn_cpu_count() - 1): it runs there when the call
+ * returns, and only there until the next call; -1: wherever the policy has it run. Threads that it
+ * creates are bound to it, too. On Linux a CPU is a worker; processors are chosen by
+ * pthread_setaffinity_np.
+ *
+ * The policies dist and central can bind, unless task affinity is on (option affinity). Context:
+ * threads. No cancellation point. 0; -EINVAL: no such CPU; -ENOTSUP: the policy cannot, or the
+ * caller is foreign. */
+int pirn_bind(int cpu);
+
+/* The CPU that a thread (NULL: the caller) is bound to; -1: none. Any context. */
+int pirn_bound(pirn_thread_t thread);
+
 /* The calling thread. For a foreign kernel thread this is a handle that cannot be joined. */
 pirn_thread_t pirn_self(void);
 

@@ -42,7 +42,14 @@ struct thread *ready_take(struct cpu *cpu, struct thread *t, const char *by);
 
 /* The CPU switches to t. */
 void ready_run(struct cpu *cpu, struct thread *t);
+
+/* t, which runs, has chosen another CPU. */
+void ready_bound(const struct thread *t);
 #else
+ALWAYS_INLINE void ready_bound(const struct thread *t)
+{
+    (void)t;
+}
 ALWAYS_INLINE uint64_t ready_give(struct cpu *self, struct thread *t)
 {
     (void)self;

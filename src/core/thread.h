@@ -215,6 +215,8 @@ ALWAYS_INLINE uint32_t sched_attr_of(const struct sched_params *params)
     return (uint32_t)params->class | weight << SCHED_WEIGHT_SHIFT;
 }
 
+#define THREAD_UNBOUND UINT32_MAX /* thread_attr.bind: to no CPU */
+
 /* Attributes of a new thread; zero = default. */
 struct thread_attr {
     size_t stack_size;
@@ -225,6 +227,7 @@ struct thread_attr {
     const void *cpus;    /* CPUs that it may use, in the port's form; NULL: those of its creator */
     void **handle;       /* if not NULL, gets the thread's handle (port.h) before it runs */
     uint32_t flags;      /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
+    uint32_t bind;       /* by a policy that can: 1 and a CPU; 0: as its creator; THREAD_UNBOUND */
     bool explicit_sched; /* `sched` counts; else the creator's */
     const uint64_t *sigmask; /* NULL: the creator's */
     struct sched_params sched;

@@ -98,6 +98,17 @@ ALWAYS_INLINE void thread_inherit(struct thread *t, const struct thread *creator
     at_init(&t->sched.attr, at_load_rlx(&creator->sched.attr) & ~SCHED_TO_TAIL);
 }
 
+/* It does not live yet. */
+static NOINLINE void thread_bind(struct thread *t, uint32_t bind)
+{
+    if (bind == THREAD_UNBOUND) {
+        sched_bind(t, -1);
+    } else {
+        sched_bind(t, (int)bind - 1);
+        t->cpu = rt.cpus[bind - 1];
+    }
+}
+
 /* Inside the runtime, which it leaves. plain: attributes do not say where its memory comes from. */
 ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, struct thread **out,
                                 const struct thread_attr *attr, struct thread *creator,
@@ -139,6 +150,9 @@ ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, 
         thread_release(cpu, t);
         rt_leave(irq);
         return error;
+    }
+    if (attr != NULL && attr->bind != 0) {
+        thread_bind(t, attr->bind);
     }
     if (attr != NULL && attr->name != NULL) {
         producers_named(t);

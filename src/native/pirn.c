@@ -8,6 +8,7 @@
 
 #include "../sync/sync.h"
 #include "../trace/trace.h"
+#include "bind.h"
 #include "carrier.h"
 #include "demand.h"
 #include "id.h"
@@ -73,6 +74,16 @@ EXPORT int pirn_cpu_self(void)
 {
     struct cpu *cpu = port_cpu_near();
     return cpu != NULL ? (int)cpu->id : -1;
+}
+
+EXPORT int pirn_bind(int cpu)
+{
+    return rt_bind(cpu);
+}
+
+EXPORT int pirn_bound(pirn_thread_t thread)
+{
+    return rt_bound(thread != NULL ? thread : rt_self());
 }
 
 EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)

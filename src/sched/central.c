@@ -104,7 +104,7 @@ static bool central_yield(void)
 static bool central_remove(struct cpu *self, struct thread *t)
 {
     struct pinned *p = pinned_of(t);
-    if (self != NULL && (p->home != self->id || place_measuring)) {
+    if (self != NULL && (pinned_home(t) != self->id || place_measuring)) {
         return false;
     }
     spin_lock(&central.lock, RANK_RUNQ);
@@ -139,7 +139,7 @@ static void central_requeue(struct thread *t)
         classq_requeue(RUNQ_CLASSES(&central.queues[p->home]), t);
     }
     spin_unlock(&central.lock, RANK_RUNQ);
-    rt_preempt_cpu(port_cpu_self(), p->home); /* it looks whether another one should run */
+    rt_preempt_cpu(port_cpu_self(), pinned_home(t)); /* it looks whether another one should run */
 }
 
 static bool central_has_work(struct cpu *self)
@@ -193,6 +193,7 @@ const struct sched_built_in sched_central = {
             .check = FOR_TESTS(central_check),
         },
     .yield = central_yield,
+    .binds = true,
     .classes = SCHED_CLASSES(.preempt = central_preempt, .requeue = central_requeue,
                              .charge = classes_charge),
 };

@@ -138,7 +138,7 @@ static bool dist_yield(void)
 static bool dist_remove(struct cpu *self, struct thread *t)
 {
     struct pinned *p = pinned_of(t);
-    if (self == NULL || p->home != self->id || !p->queued || place_measuring) {
+    if (self == NULL || pinned_home(t) != self->id || !p->queued || place_measuring) {
         return false;
     }
     uint32_t before = classes_urgency_at(self->id);
@@ -167,7 +167,8 @@ static struct thread *dist_preempt(struct cpu *self, struct thread *running, enu
 static void dist_requeue(struct thread *t)
 {
     struct cpu *self = port_cpu_self();
-    unsigned home = pinned_of(t)->home;
+    at_fence_seq(); /* ORDER(home) the priority before its home is read */
+    unsigned home = pinned_home(t);
     if (self != NULL && self->id == home && pinned_of(t)->queued) {
         classq_requeue(RUNQ_CLASSES(&dist[home].q), t);
     } else {
@@ -253,6 +254,7 @@ const struct sched_built_in sched_dist = {
             .check = FOR_TESTS(dist_check),
         },
     .yield = dist_yield,
+    .binds = true,
     .classes =
         SCHED_CLASSES(.preempt = dist_preempt, .requeue = dist_requeue, .charge = classes_charge),
     .affinity = SCHED_AFFINITY(.run = dist_run, .length = dist_length, .urgency = dist_urgency),

@@ -225,9 +225,11 @@ int place_thread_init(struct thread *t, struct thread *creator)
     if (by_tree && parent->task != ROOT_TASK) { /* one task, whose load is that of all of it */
         *p = (struct pinned){.task = parent->task, .home = parent->home};
     } else {
-        *p = (struct pinned){.task = mix(parent->task + ++parent->children)};
+        STORE_RLX(&parent->children, parent->children + 1);
+        *p = (struct pinned){.task = mix(parent->task + (parent->children & ~PINNED_BOUND))};
         p->home = (uint16_t)place_choose(p->task);
     }
+    pinned_inherit(p, parent);
     t->cpu = rt.cpus[p->home];
     return 0;
 }

@@ -12,6 +12,7 @@
 #ifndef PIRN_SCHED_PLACE_H
 #define PIRN_SCHED_PLACE_H
 
+#include "atomic.h"
 #include "policy.h"
 #include "thread.h"
 
@@ -19,17 +20,55 @@
 struct pinned {
     struct list rq;
     uint64_t task;     /* (C) */
-    uint32_t children; /* (O) threads this one has created */
-    uint16_t home;     /* (C) CPU number */
+    uint32_t children; /* (O) threads this one has created, and PINNED_BOUND */
+    uint16_t home;     /* (O) CPU number; changes only in pinned_bind */
     uint8_t queued;    /* (home's queue) linked in it */
     uint8_t why;       /* enum pirn_why, on its way through an inbox */
 };
 
 _Static_assert(sizeof(struct pinned) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
 
+#define PINNED_BOUND 0x80000000u /* the program has chosen the home */
+
 ALWAYS_INLINE struct pinned *pinned_of(struct thread *t)
 {
     return (struct pinned *)t->policy;
+}
+
+/* The home of a thread that may be running, and leaving for another one. */
+ALWAYS_INLINE unsigned pinned_home(struct thread *t)
+{
+    return __atomic_load_n(&pinned_of(t)->home, __ATOMIC_ACQUIRE); /* ORDER(home) */
+}
+
+/* t runs, and is the caller, or does not live yet: this is its home from now on; -1: it may stay
+ * where it is. The fence: whoever changes its priority and still finds the old home has stored the
+ * priority before t is sent to the new one. */
+ALWAYS_INLINE void pinned_bind(struct thread *t, int cpu)
+{
+    struct pinned *p = pinned_of(t);
+    uint32_t children = p->children & ~PINNED_BOUND;
+    STORE_RLX(&p->children, cpu >= 0 ? children | PINNED_BOUND : children);
+    if (cpu >= 0) {
+        STORE_REL(&p->home, (uint16_t)cpu); /* ORDER(home) */
+        at_fence_seq();                     /* ORDER(home) */
+    }
+}
+
+/* A new thread of one that is bound is bound, too. */
+ALWAYS_INLINE void pinned_inherit(struct pinned *p, const struct pinned *creator)
+{
+    if (unlikely(creator->children & PINNED_BOUND)) {
+        p->children |= PINNED_BOUND;
+        p->home = creator->home;
+    }
+}
+
+/* The CPU that it is bound to; -1: none. */
+ALWAYS_INLINE int pinned_bound(struct thread *t)
+{
+    bool bound = __atomic_load_n(&pinned_of(t)->children, __ATOMIC_RELAXED) & PINNED_BOUND;
+    return bound ? (int)pinned_home(t) : -1;
 }
 
 #ifndef PIRN_WITHOUT_LOADS

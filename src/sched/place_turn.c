@@ -25,6 +25,9 @@ int place_thread_init(struct thread *t, struct thread *creator)
     *p = (struct pinned){0};
     if (!(t->flags & THREAD_MAIN)) {
         p->home = (uint16_t)capacity_turn(at_add_rlx(&next_cpu, 1u));
+        if (creator != NULL) {
+            pinned_inherit(p, pinned_of(creator));
+        }
         t->cpu = rt.cpus[p->home];
     }
     return 0;

@@ -19,6 +19,7 @@
 #include "classes.h"
 #include "cpu.h"
 #include "options.h"
+#include "place.h"
 #include "runtime.h"
 
 #define NAME_MAX_BYTES 31
@@ -87,6 +88,26 @@ static void use_variant(struct pirn_policy *to, const struct sched_variant *v)
     to->charge = v->charge;
 }
 
+static bool binds; /* (C) */
+
+bool sched_binds(void)
+{
+    return binds;
+}
+
+int sched_bound(struct thread *t)
+{
+    return binds ? pinned_bound(t) : -1;
+}
+
+void sched_bind(struct thread *t, int cpu)
+{
+    RT_ASSERT(binds || cpu < 0);
+    if (binds) {
+        pinned_bind(t, cpu);
+    }
+}
+
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
     const struct sched_built_in *own = built_in_of(policy);
@@ -98,6 +119,7 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
         yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }
     rt_yield_use(yield);
+    binds = own != NULL && own->binds;
     affinity_use(own != NULL ? own->affinity : NULL);
     capacity_use(own != NULL ? own->capacity : NULL);
 }
@@ -106,6 +128,7 @@ void sched_settle(struct pirn_policy *policy, bool detour)
 {
     if (affinity_decorate(policy)) {
         rt_yield_use(NULL);
+        binds = false;
     }
     if (policy->remove == NULL) {
         policy->remove = never_there;

@@ -38,6 +38,7 @@ const struct pirn_policy *sched_at(unsigned i);
  *
  * capacity What it does on CPUs of different capacities (core/capacity.h). NULL: nothing.
  * affinity What it does for task affinity (affinity.h). NULL: it has no such option.
+ * binds    Can a thread be bound to a CPU that the program chooses (pinned_bind)?
  * classless True if the policy's options leave it without classes, whatever the discipline: then
  *          `classes` does not count. NULL: never.
  *
@@ -66,7 +67,14 @@ struct sched_built_in {
     const struct sched_capacity *capacity;
     const struct sched_affinity *affinity;
     bool (*classless)(void);
+    bool binds;
 };
+
+/* Can the policy that is used bind threads to CPUs? Not with task affinity, by which threads follow
+ * others. Then: the CPU that t is bound to, -1: none; and bind it, as pinned_bind does. */
+bool sched_binds(void);
+int sched_bound(struct thread *t);
+void sched_bind(struct thread *t, int cpu);
 
 /* The member `classes`. Without classes the compiler drops the functions that it names. */
 #ifndef PIRN_WITHOUT_CLASSES

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Suite policy: the guarantees of every policy, and additional ones of some. */
+#include <errno.h>
 #include <pirn/policy.h>
 #include <string.h>
 
@@ -111,6 +112,72 @@ static void test_pinned_thread_never_moves_after_placement(void *unused)
         test_end(t[i]);
     }
     CHECK(migrations() == before);
+}
+
+static unsigned unbound; /* threads that could not be bound */
+static pirn_mutex_t visited = PIRN_MUTEX_INIT;
+
+static void stays_bound(int cpu)
+{
+    CHECK(pirn_bind(cpu) == 0);
+    for (uint32_t n = 2 + test_random(4); n != 0; n--) {
+        CHECK(pirn_cpu_self() == cpu && pirn_bound(NULL) == cpu);
+        if (n % 2 == 0) {
+            pirn_yield();
+        } else {
+            pirn_mutex_lock(&visited);
+            pirn_yield();
+            pirn_mutex_unlock(&visited);
+        }
+        test_slice();
+    }
+    CHECK(pirn_cpu_self() == cpu);
+}
+
+static void *is_born_bound(void *cpu)
+{
+    CHECK(pirn_bound(NULL) == (int)(uintptr_t)cpu && pirn_cpu_self() == (int)(uintptr_t)cpu);
+    return NULL;
+}
+
+static void *goes_round(void *arg)
+{
+    unsigned cpus = pirn_cpu_count(), first = (unsigned)(uintptr_t)arg;
+    CHECK(pirn_bound(NULL) == -1 && pirn_bind(-1) == 0);
+    CHECK(pirn_bind((int)cpus) == -EINVAL && pirn_bind(-2) == -EINVAL);
+    int error = pirn_bind((int)(first % cpus));
+    CHECK(error == 0 || error == -ENOTSUP);
+    if (error != 0) {
+        TEST_ADD(&unbound, 1);
+        return NULL;
+    }
+    for (unsigned i = 0; i < cpus; i++) {
+        stays_bound((int)((first + i) % cpus));
+    }
+    test_end(test_spawn(is_born_bound, (void *)(uintptr_t)pirn_bound(NULL)));
+    CHECK(pirn_bind(-1) == 0 && pirn_bound(NULL) == -1);
+    return NULL;
+}
+
+static void test_bound_thread_runs_on_its_cpu_when_others_are_bound_elsewhere(void *unused)
+{
+    (void)unused;
+    pirn_thread_t t[PINNED];
+    unbound = 0;
+    for (uintptr_t i = 0; i < PINNED; i++) {
+        t[i] = test_spawn(goes_round, (void *)i);
+    }
+    for (uint32_t n = test_random(8); n != 0; n--) {
+        pirn_sched_t sched = {.sched_class = PIRN_CLASS_RR, .priority = 1 + test_random(3)};
+        int error = pirn_set_sched(t[test_random(PINNED)], &sched);
+        CHECK(error == 0 || error == -ENOTSUP); /* perhaps on its way to another CPU */
+        pirn_yield();
+    }
+    for (int i = 0; i < PINNED; i++) {
+        test_end(t[i]);
+    }
+    CHECK(unbound == 0 || unbound == PINNED);
+    CHECK(unbound == 0 || !pirn_sched_pinned() || strstr(test_sched(), "affinity=") != NULL);
 }
 
 static int order[4], ordered;
@@ -463,6 +530,8 @@ static const struct test tests[] = {
      test_spawned_threads_all_run_when_threads_spawn_threads, 0},
     {"pinned_thread_never_moves_after_placement", test_pinned_thread_never_moves_after_placement,
      0},
+    {"bound_thread_runs_on_its_cpu_when_others_are_bound_elsewhere",
+     test_bound_thread_runs_on_its_cpu_when_others_are_bound_elsewhere, 0},
     {"ready_threads_run_in_the_discipline_s_order",
      test_ready_threads_run_in_the_discipline_s_order, 0},
     {"posted_thread_runs_first_when_poster_yields",

@@ -106,6 +106,18 @@ int pthread_setschedprio(pthread_t thread, int priority);
 int pthread_setconcurrency(int level);
 int pthread_getconcurrency(void);
 
+/* The CPUs that a thread may run on: one, to which it is bound, or all. The policies dist and
+ * central (PIRN_SCHED) can bind a thread: itself, or one that is created with the attribute. When
+ * setaffinity returns, the caller runs on its CPU. A new thread has its creator's set, unless the
+ * attribute has one (with size 0 it has none). EINVAL: no CPU of the set exists, or size is less
+ * than that of cpu_set_t; ENOTSUP: the policy cannot, several CPUs but not all, or another thread's
+ * set that would change; of an attribute, pthread_create returns these. (GNU;
+ * pthread_setaffinity_np(3)) */
+int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set);
+int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set);
+int pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size, const cpu_set_t *set);
+int pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t size, cpu_set_t *set);
+
 /* ---- mutexes ---- */
 
 enum {

@@ -30,6 +30,20 @@ int sched_get_priority_min(int policy);
  * process; -1 and EINVAL: a negative number. (XSH sched_rr_get_interval) */
 int sched_rr_get_interval(pid_t process, struct timespec *interval);
 
+/* A set of CPUs, for pthread_setaffinity_np. (GNU; CPU_SET(3)) */
+#define CPU_SETSIZE 32
+typedef struct {
+    __uint32_t __bits;
+} cpu_set_t;
+
+#define __CPU_BIT(cpu) ((unsigned)(cpu) < CPU_SETSIZE ? (__uint32_t)1 << (cpu) : (__uint32_t)0)
+#define CPU_ZERO(set) ((void)((set)->__bits = 0))
+#define CPU_SET(cpu, set) ((void)((set)->__bits |= __CPU_BIT(cpu)))
+#define CPU_CLR(cpu, set) ((void)((set)->__bits &= ~__CPU_BIT(cpu)))
+#define CPU_ISSET(cpu, set) (((set)->__bits & __CPU_BIT(cpu)) != 0)
+#define CPU_COUNT(set) __builtin_popcount((unsigned)(set)->__bits)
+#define CPU_EQUAL(a, b) ((a)->__bits == (b)->__bits)
+
 #ifdef __cplusplus
 }
 #endif

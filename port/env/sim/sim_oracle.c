@@ -41,7 +41,7 @@ struct entry {
     uint32_t generation, stay;
     bool known, ready;
     int bound;    /* may run on this CPU only; FREE */
-    int home;     /* pinned: runs there for life; FREE: has not run yet */
+    int home;     /* pinned: runs there, unless it chooses another; FREE: has not run yet */
     int taken_by; /* CPU that ended the stay */
     int from;     /* CPU that began it; FREE: a kernel thread that is none */
     uint64_t since;
@@ -257,6 +257,11 @@ void ready_run(struct cpu *cpu, struct thread *t)
     }
     e->home = cpu_id(cpu);
     sim_placing_runs(cpu, t);
+}
+
+void ready_bound(const struct thread *t)
+{
+    entry_of(t)->home = FREE;
 }
 
 /* ---- the oracle ---- */

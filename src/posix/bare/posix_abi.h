@@ -52,14 +52,19 @@ struct posix_attr {
     size_t guard;
     char *top; /* end of the stack; valid if POSIX_ATTR_STACK is set */
     size_t size;
+    uint32_t cpus; /* a bit for each; 0: not set */
 };
 
-/* Attributes have no further fields, and a program cannot set defaults. */
+/* The CPU that such bits bind a thread to; -1: none. An error number, if the policy cannot do it:
+ * posix_affinity_bare.c. */
+int posix_cpus_translate(uint32_t cpus, int *cpu);
+
+/* A program cannot set defaults. */
 ALWAYS_INLINE int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out)
 {
-    (void)attr;
-    (void)out;
-    return 0;
+    int cpu = -1, error = attr->cpus != 0 ? posix_cpus_translate(attr->cpus, &cpu) : 0;
+    out->bind = cpu >= 0 ? (uint32_t)cpu + 1 : attr->cpus != 0 ? THREAD_UNBOUND : 0;
+    return error;
 }
 
 ALWAYS_INLINE bool posix_attr_has_default(void)

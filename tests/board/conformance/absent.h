@@ -24,24 +24,12 @@ enum { RLIMIT_AS, RLIMIT_RTPRIO, RLIMIT_STACK };
 int getrlimit(int what, struct rlimit *limit);
 int setrlimit(int what, const struct rlimit *limit);
 
-typedef struct {
-    unsigned long bits;
-} cpu_set_t;
-#define CPU_SETSIZE 32
-#define CPU_ZERO(set) ((void)((set)->bits = 0))
-#define CPU_SET(cpu, set) ((void)((set)->bits |= 1ul << (cpu)))
-#define CPU_ISSET(cpu, set) (((set)->bits >> (cpu)) & 1)
-#define CPU_COUNT(set) __builtin_popcountl((set)->bits)
-#define CPU_EQUAL(a, b) ((a)->bits == (b)->bits)
+#include <sched.h>
 int sched_setaffinity(pid_t process, size_t size, const cpu_set_t *set);
 int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set);
 
 #include <pthread.h>
 #include <signal.h>
-int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set);
-int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set);
-int pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size, const cpu_set_t *set);
-int pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t size, cpu_set_t *set);
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 int pthread_getcpuclockid(pthread_t thread, clockid_t *clock);
 int pthread_attr_setstackaddr(pthread_attr_t *attr, void *top);

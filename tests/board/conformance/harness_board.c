@@ -121,9 +121,6 @@ ABSENT(int, getrlimit, (int what, struct rlimit *limit))
 ABSENT(int, setrlimit, (int what, const struct rlimit *limit))
 ABSENT(int, sched_setaffinity, (pid_t process, size_t size, const cpu_set_t *set))
 ABSENT(int, sched_getaffinity, (pid_t process, size_t size, cpu_set_t *set))
-ABSENT(int, pthread_getaffinity_np, (pthread_t thread, size_t size, cpu_set_t *set))
-ABSENT(int, pthread_attr_setaffinity_np, (pthread_attr_t * attr, size_t size, const cpu_set_t *set))
-ABSENT(int, pthread_attr_getaffinity_np, (const pthread_attr_t *attr, size_t size, cpu_set_t *set))
 ABSENT(int, pthread_getattr_np, (pthread_t thread, pthread_attr_t *attr))
 ABSENT(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock))
 ABSENT(int, pthread_attr_setstackaddr, (pthread_attr_t * attr, void *top))
@@ -181,14 +178,11 @@ void need_one_cpu(void)
 /* The CPU set of one core. */
 cpu_set_t first_cpu(void)
 {
+    cpu_set_t first;
     need_one_cpu();
-    return (cpu_set_t){1};
-}
-
-int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
-{
-    (void)thread;
-    return size == sizeof(*set) && set->bits == 1 && pthread_num_processors_np() == 1 ? 0 : EINVAL;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    return first;
 }
 
 int getpagesize(void)

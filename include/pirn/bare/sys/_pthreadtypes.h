@@ -62,6 +62,7 @@ typedef struct {
     size_t __guard;
     void *__top;
     size_t __size;
+    unsigned __cpus;
 } pthread_attr_t;
 
 typedef struct {
