@@ -15,6 +15,7 @@ PATTERNS = {
     "pirn_*",
     "__pirn_*",
     "pthread_*",
+    "mq_*",
     "sem_*",
     "cnd_*",
     "mtx_*",

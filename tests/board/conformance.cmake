@@ -2,7 +2,7 @@
 #
 # The conformance suite as a board's program: the areas whose files need no operating system to make sense, or those of
 # CONFORMANCE_AREAS.
-set(AREAS attr barrier c11 cancel cancel_waits cleanup clock cond demand join key mutex mutexattr once prio robust rwlock sched sem sleep
+set(AREAS attr barrier c11 cancel cancel_waits cleanup clock cond demand join key mq mutex mutexattr once prio robust rwlock sched sem sleep
           spin stack stdio taskaffinity thread)
 if(CONFORMANCE_AREAS)
   set(AREAS ${CONFORMANCE_AREAS})

@@ -7,6 +7,7 @@
 #define PIRN_POSIX_ABI_H
 
 #include <limits.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -32,6 +33,8 @@ typedef struct __pirn_cleanup posix_cleanup;
 /* pthread_exit unwinds nothing. */
 struct posix_unwind {
 };
+
+mqd_t pirn_posix_mq_open(const char *name, int flags, const struct mq_attr *attr);
 
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {

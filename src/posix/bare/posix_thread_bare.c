@@ -83,6 +83,10 @@ long pirn_posix_sysconf(int name)
         return (long)RT_GUARD_DEFAULT;
     case _SC_SEM_VALUE_MAX:
         return SEM_VALUE_MAX;
+    case _SC_MQ_OPEN_MAX:
+        return MQ_OPEN_MAX;
+    case _SC_MQ_PRIO_MAX:
+        return MQ_PRIO_MAX;
     case _SC_THREAD_DESTRUCTOR_ITERATIONS:
         return PTHREAD_DESTRUCTOR_ITERATIONS;
     case _SC_THREAD_KEYS_MAX:

@@ -2,7 +2,7 @@
 /*
  * sys/syslimits.h (boards) - the C library's part of <limits.h>, and the limits that
  * libpirn-pthread adds: keys of thread-specific data, rounds of their destructors, bytes of the
- * smallest stack, the largest value of a semaphore.
+ * smallest stack, the largest value of a semaphore, open message queues, priorities of messages.
  */
 #ifndef PIRN_BARE_SYS_SYSLIMITS_H
 #define PIRN_BARE_SYS_SYSLIMITS_H
@@ -17,5 +17,7 @@
 #define PTHREAD_STACK_MIN 16384
 #endif
 #define SEM_VALUE_MAX 0x7fffffff
+#define MQ_OPEN_MAX 16
+#define MQ_PRIO_MAX 32
 
 #endif
