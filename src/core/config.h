@@ -182,4 +182,11 @@
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */
 #define RT_MUTEX_HANDOVER_NS 1000000ull
 
+/* Is there a policy that can bind threads to CPUs? bind.h */
+#if defined(PIRN_WITHOUT_CENTRAL) && defined(PIRN_WITHOUT_DIST)
+#define RT_BINDS false
+#else
+#define RT_BINDS true
+#endif
+
 #endif

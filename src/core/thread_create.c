@@ -151,7 +151,7 @@ ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, 
         rt_leave(irq);
         return error;
     }
-    if (attr != NULL && attr->bind != 0) {
+    if (RT_BINDS && attr != NULL && attr->bind != 0) {
         thread_bind(t, attr->bind);
     }
     if (attr != NULL && attr->name != NULL) {

@@ -88,22 +88,17 @@ static void use_variant(struct pirn_policy *to, const struct sched_variant *v)
     to->charge = v->charge;
 }
 
-static bool binds; /* (C) */
-
-bool sched_binds(void)
-{
-    return binds;
-}
+bool sched_may_bind;
 
 int sched_bound(struct thread *t)
 {
-    return binds ? pinned_bound(t) : -1;
+    return sched_binds() ? pinned_bound(t) : -1;
 }
 
 void sched_bind(struct thread *t, int cpu)
 {
-    RT_ASSERT(binds || cpu < 0);
-    if (binds) {
+    RT_ASSERT(sched_binds() || cpu < 0);
+    if (sched_binds()) {
         pinned_bind(t, cpu);
     }
 }
@@ -119,7 +114,7 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
         yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }
     rt_yield_use(yield);
-    binds = own != NULL && own->binds;
+    sched_may_bind = RT_BINDS && own != NULL && own->binds;
     affinity_use(own != NULL ? own->affinity : NULL);
     capacity_use(own != NULL ? own->capacity : NULL);
 }
@@ -128,7 +123,7 @@ void sched_settle(struct pirn_policy *policy, bool detour)
 {
     if (affinity_decorate(policy)) {
         rt_yield_use(NULL);
-        binds = false;
+        sched_may_bind = false;
     }
     if (policy->remove == NULL) {
         policy->remove = never_there;

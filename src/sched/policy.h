@@ -13,6 +13,7 @@
 #include <pirn/policy.h>
 
 #include "compiler.h"
+#include "config.h"
 
 /* How many a program may register. */
 #define SCHED_REGISTERED_MAX 8
@@ -72,7 +73,12 @@ struct sched_built_in {
 
 /* Can the policy that is used bind threads to CPUs? Not with task affinity, by which threads follow
  * others. Then: the CPU that t is bound to, -1: none; and bind it, as pinned_bind does. */
-bool sched_binds(void);
+HIDDEN extern bool sched_may_bind; /* (C) for sched_binds */
+ALWAYS_INLINE bool sched_binds(void)
+{
+    return RT_BINDS && sched_may_bind;
+}
+
 int sched_bound(struct thread *t);
 void sched_bind(struct thread *t, int cpu);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mqueue.h (boards) - message queues with names and priorities, after POSIX.1-2017 (XSH mq_open and
- * following). Queues live in memory that malloc gives, from mq_open until they are unlinked and no
+ * following). Queues live in the runtime's memory, from mq_open until they are unlinked and no
  * descriptor is open any more.
  *
  * Functions return 0, a descriptor or a number of bytes; or -1 (mqd_t: (mqd_t)-1) and set errno.

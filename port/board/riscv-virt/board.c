@@ -248,7 +248,7 @@ void board_on_device(void)
         put32(claim, source);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(moved) */
         unsigned long hart = arch_core()->hart;
-        if (unlikely(__atomic_load_n(&harts[source], __ATOMIC_RELAXED) != hart)) {
+        if (BARE_CORES > 1 && unlikely(__atomic_load_n(&harts[source], __ATOMIC_RELAXED) != hart)) {
             end_moved(source, (unsigned)hart);
         }
     }

@@ -26,7 +26,14 @@
 
 #include "bare.h"
 
+/* Numbers of sources below it: of the board's description, as the tables take memory. */
+#if defined(BOARD_SOURCES)
+#define SOURCES BOARD_SOURCES
+#elif defined(BOARD_INTERRUPTS)
+#define SOURCES BOARD_INTERRUPTS
+#else
 #define SOURCES 256
+#endif
 
 /* What an interrupt calls: the handler, or call_nesting with the source. */
 static struct {
@@ -229,15 +236,6 @@ static void call_nesting(void *entry)
     admit(core, below, from);
 }
 
-static NOINLINE COLD void disable_detached(unsigned source)
-{
-    unsigned long irq = bare_lock(&lock);
-    if (source < SOURCES && entries[source].fn == NULL) {
-        board_irq_disable(source, (unsigned)arch_core()->hart);
-    }
-    bare_unlock(&lock, irq);
-}
-
 void bare_on_device(unsigned source)
 {
     struct bare_core *core = arch_core();
@@ -247,15 +245,13 @@ void bare_on_device(unsigned source)
     void *arg = source < SOURCES ? table[source].arg : NULL;
     core->handler = source + 1;
     bare_unlock(&lock, irq);
-    if (likely(fn != NULL)) {
+    if (fn != NULL) {
         fn(arg);
         if (unlikely(BARE_CANARY_WRONG(core->stack_low) != 0)) {
             bare_overran();
         }
         RT_ASSERT(bare_in_handler() && core == arch_core()); /* it has not switched */
         bare_look_again();
-    } else {
-        disable_detached(source);
     }
     STORE_REL(&core->handler, core->below);
 }

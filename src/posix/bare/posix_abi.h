@@ -65,7 +65,11 @@ int posix_cpus_translate(uint32_t cpus, int *cpu);
 /* A program cannot set defaults. */
 ALWAYS_INLINE int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out)
 {
-    int cpu = -1, error = attr->cpus != 0 ? posix_cpus_translate(attr->cpus, &cpu) : 0;
+    int cpu = -1;
+    if (!RT_BINDS) {
+        return 0; /* attributes have all CPUs */
+    }
+    int error = attr->cpus != 0 ? posix_cpus_translate(attr->cpus, &cpu) : 0;
     out->bind = cpu >= 0 ? (uint32_t)cpu + 1 : attr->cpus != 0 ? THREAD_UNBOUND : 0;
     return error;
 }

@@ -32,7 +32,8 @@ int posix_cpus_translate(uint32_t cpus, int *cpu)
     if ((cpus & (cpus - 1)) != 0) {
         return ENOTSUP;
     }
-    *cpu = __builtin_ctz(cpus);
+    for (*cpu = 0; (cpus >> *cpu & 1) == 0; ++*cpu) {
+    }
     return -rt_bind_possible((unsigned)*cpu);
 }
 
@@ -59,7 +60,8 @@ int pirn_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set)
     return 0;
 }
 
-/* Whether there are such CPUs is known when the thread is created. */
+/* Whether there are such CPUs is known when the thread is created; where no policy could bind it,
+ * nothing is kept. */
 int pirn_pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size, const cpu_set_t *set)
 {
     if (set != NULL && size != 0 && size < sizeof(*set)) {
@@ -67,6 +69,10 @@ int pirn_pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size, const cp
     }
     if (set != NULL && size != 0 && set->__bits == 0) {
         return EINVAL;
+    }
+    if (!RT_BINDS && set != NULL && size != 0) {
+        int cpu, error = posix_cpus_translate(set->__bits, &cpu);
+        return error != 0 ? error : cpu >= 0 ? ENOTSUP : 0;
     }
     ((struct posix_attr *)attr)->cpus = set != NULL && size != 0 ? set->__bits : 0;
     return 0;

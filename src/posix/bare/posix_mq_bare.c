@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <mqueue.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../posix.h"
@@ -75,25 +74,36 @@ static struct queue *find_locked(const char *name)
     return q;
 }
 
-static void queue_free(struct queue *q)
-{
-    if (q != NULL) {
-        free(q->records);
-        free(q);
-    }
-}
-
 static size_t record_bytes(long bytes)
 {
     size_t size = sizeof(struct record) + (size_t)bytes;
     return (size + _Alignof(struct record) - 1) / _Alignof(struct record) * _Alignof(struct record);
 }
 
+/* 0: more than an address space has. */
+static size_t records_bytes(long messages, long bytes)
+{
+    size_t each = record_bytes(bytes);
+    return (size_t)messages <= SIZE_MAX / 2 / each ? each * (size_t)messages : 0;
+}
+
+static size_t queue_bytes(const char *name)
+{
+    return sizeof(struct queue) + strlen(name) + 1;
+}
+
+static void queue_free(struct queue *q)
+{
+    if (q != NULL) {
+        port_table_free(q->records, records_bytes(q->messages, q->bytes));
+        port_table_free(q, queue_bytes(q->name));
+    }
+}
+
 static bool records_make(struct queue *q)
 {
-    size_t each = record_bytes(q->bytes);
-    q->records =
-        (size_t)q->messages <= SIZE_MAX / 2 / each ? malloc(each * (size_t)q->messages) : NULL;
+    size_t each = record_bytes(q->bytes), all = records_bytes(q->messages, q->bytes);
+    q->records = all != 0 ? port_table_alloc(all) : NULL;
     for (long i = q->messages; q->records != NULL && i-- > 0;) {
         struct record *r = (struct record *)((char *)q->records + (size_t)i * each);
         r->next = q->unused;
@@ -106,21 +116,22 @@ static int queue_make_locked(const char *name, const struct mq_attr *attr, struc
 {
     long messages = attr != NULL ? attr->mq_maxmsg : DEFAULT_MESSAGES;
     long bytes = attr != NULL ? attr->mq_msgsize : DEFAULT_BYTES;
-    if (messages <= 0 || bytes <= 0 || bytes >= LONG_MAX / 2) {
+    if (messages <= 0 || bytes <= 0) {
         return EINVAL;
     }
-    struct queue *q = calloc(1, sizeof(*q) + strlen(name));
-    if (q == NULL || messages > SEM_VALUE_MAX) {
-        free(q);
+    if (messages > SEM_VALUE_MAX || bytes > LONG_MAX / 2) {
         return ENOSPC;
     }
-    q->messages = messages;
-    q->bytes = bytes;
-    if (!records_make(q)) {
-        free(q);
+    struct queue *q = port_table_alloc(queue_bytes(name + 1));
+    if (q == NULL) {
         return ENOSPC;
     }
+    *q = (struct queue){.messages = messages, .bytes = bytes};
     strcpy(q->name, name + 1);
+    if (!records_make(q)) {
+        port_table_free(q, queue_bytes(q->name));
+        return ENOSPC;
+    }
     pirn_posix_sem_init(&q->items, 0, 0);
     pirn_posix_sem_init(&q->room, 0, (unsigned)messages);
     q->next = names.first;
