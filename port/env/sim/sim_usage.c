@@ -11,7 +11,7 @@
 
 #include "sim_clock.h"
 
-enum { PAGE = CACHES_PAGE * CACHES_LINE, PAGES = 1 << 16, THREADS = 8192 };
+enum { PAGE = CACHES_PAGE * CACHES_LINE, PAGES = 1 << 16, THREADS = 32768 };
 
 /* Low bits of a frame's number that the seed chooses: they decide about the sets of caches. */
 enum { COLOUR_BITS = 8, FRAME_NODE_SHIFT = CACHES_NODE_SHIFT - 6 };
@@ -35,6 +35,7 @@ static struct user {
     uint64_t since; /* runs: from then on */
     struct sim_usage used;
 } users[THREADS];
+static unsigned nusers; /* indexes below are in use */
 
 static void machine_begin(void)
 {
@@ -56,7 +57,8 @@ static void machine_begin(void)
 void usage_begin(void)
 {
     memset(pages, 0, sizeof(pages));
-    memset(users, 0, sizeof(users));
+    memset(users, 0, nusers * sizeof(users[0]));
+    nusers = 0;
     npages = 0;
     colours.state = (sim.config.seed + 1) * 0x9e3779b97f4a7c15ull;
     machine_begin();
@@ -94,6 +96,7 @@ static struct user *user_of(const struct thread *t)
         sim_fail("a timed run has at most %d threads", THREADS);
     }
     struct user *u = &users[t->index];
+    nusers = t->index < nusers ? nusers : t->index + 1;
     if (!u->known || u->generation != t->generation) {
         *u = (struct user){
             .generation = t->generation, .known = true, .cpu = RT_NO_CPU, .since = sim.now};
