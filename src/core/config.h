@@ -80,6 +80,12 @@
 #else
 #define RT_INPUT true
 #endif
+/* Are there pollers: <pirn/poll.h>? */
+#ifdef PIRN_BARE
+#define RT_POLLERS false
+#else
+#define RT_POLLERS true
+#endif
 #ifdef PIRN_WITHOUT_PROF
 #define RT_PROF false
 #else

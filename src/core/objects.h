@@ -9,7 +9,8 @@
  * Invariants:
  *   1. src/sync/objects.c defines the only table; every library contains it. It is constant, so it
  *      holds before any constructor has run.
- *   2. An entry whose feature is left out of the build (RT_OWNED, RT_REPORT, PORT_PROCESSES) is
+ *   2. An entry whose feature is left out of the build (RT_OWNED, RT_REPORT, RT_POLLERS,
+ *      PORT_PROCESSES) is
  *      NULL. Callers test that constant, not the entry.
  * Locks: none.
  */
@@ -18,6 +19,7 @@
 
 #include "compiler.h"
 
+struct cpu;
 struct thread;
 
 struct rt_objects {
@@ -39,6 +41,10 @@ struct rt_objects {
     /* RT_REPORT: the caller's CPU, inside the runtime, has said that it sleeps, and no timer of its
      * own will wake it. */
     void (*report_idle)(void);
+
+    /* RT_POLLERS: the CPU, inside the runtime, has nothing to run, and rt.pollers_eager is not 0:
+     * make the threads of pollers ready that wait for that. True: there was one. */
+    bool (*pollers_wake)(struct cpu *cpu);
 };
 
 HIDDEN extern const struct rt_objects rt_objects;

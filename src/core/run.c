@@ -212,6 +212,10 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
         uint64_t then = now;
         bool offered = false;
         woken = false;
+        if (RT_POLLERS && unlikely(at_load_rlx(&rt.pollers_eager) != 0) &&
+            rt_objects.pollers_wake(cpu)) {
+            continue;
+        }
         if (round % ROUNDS_TO_OFFER == 0) {
             bool io = RT_INPUT && rt_io_waiting() != 0;
             offered = spin != 0 && search_offers(began, now, io);

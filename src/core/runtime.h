@@ -91,6 +91,8 @@ struct rt {
     uint16_t nodes_given; /* (C) CPUs whose node the option has given */
     uint16_t *near;       /* (C) nodes.h; NULL: all CPUs are alike */
     struct thread main_thread;
+    /* (A) threads of pollers that wait until a CPU has nothing to run; a hint: sync/pollers.c */
+    _Atomic(uint32_t) pollers_eager;
     _Atomic(uint32_t) wakers_fence;   /* (A) fences.h */
     _Atomic(uint32_t) sleepers_light; /* (A) */
 };

@@ -92,6 +92,7 @@ enum wait_reason {
     WAIT_MESSAGE, /* for a message in a queue */
     WAIT_ROOM,    /* for room in a queue of messages */
     WAIT_TIMER,   /* the thread that runs timers: for the next one */
+    WAIT_POLL,    /* the thread of a poller: until it looks next */
     WAIT_REASONS,
 };
 

@@ -6,6 +6,7 @@
 #include "objects.h"
 #include "futex.h"
 #include "omutex.h"
+#include "pollers.h"
 #include "port_processes.h"
 #include "report.h"
 #include "sync.h"
@@ -16,6 +17,9 @@ static UNUSED void objects_forked(void)
 {
     rt_futex_reset();
     rt_timers_reset();
+    if (RT_POLLERS) {
+        rt_pollers_reset();
+    }
 }
 
 const struct rt_objects rt_objects = {
@@ -24,4 +28,5 @@ const struct rt_objects rt_objects = {
     .waited_for_room = RT_AFFINITY ? rt_sem_is_for_room : NULL,
     .report_start = RT_REPORT ? rt_report_start : NULL,
     .report_idle = RT_REPORT ? rt_report_idle : NULL,
+    .pollers_wake = RT_POLLERS ? rt_pollers_wake : NULL,
 };

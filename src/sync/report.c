@@ -45,6 +45,7 @@ static bool wait_is_inner(uint8_t reason)
     case WAIT_MESSAGE:
     case WAIT_ROOM:
     case WAIT_TIMER:
+    case WAIT_POLL:
         return true;
     default:
         return false;

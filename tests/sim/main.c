@@ -15,6 +15,7 @@ static const struct suite *const suites[] = {&suite_core,
                                              &suite_affinity_classes,
                                              &suite_demand,
                                              &suite_objects,
+                                             &suite_poll,
                                              NULL};
 
 int main(int argc, char **argv)

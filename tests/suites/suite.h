@@ -26,7 +26,8 @@ struct suite {
 };
 
 extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call,
-    suite_cancel, suite_signal, suite_affinity, suite_affinity_classes, suite_demand, suite_objects;
+    suite_cancel, suite_signal, suite_affinity, suite_affinity_classes, suite_demand, suite_objects,
+    suite_poll;
 
 /* The platform provides these. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));

@@ -20,9 +20,9 @@
 #include "suite.h"
 
 static const struct suite *const suites[] = {
-    &suite_core,   &suite_sync,     &suite_policy,           &suite_classes,
-    &suite_call,   &suite_affinity, &suite_affinity_classes, &suite_demand,
-    &suite_objects};
+    &suite_core,    &suite_sync,     &suite_policy,           &suite_classes,
+    &suite_call,    &suite_affinity, &suite_affinity_classes, &suite_demand,
+    &suite_objects, &suite_poll};
 enum { SUITES = sizeof(suites) / sizeof(suites[0]), TESTS_MAX = 1000 };
 
 static struct options {

@@ -28,6 +28,7 @@
 #include "../../../src/core/prio.h"
 #include "../../../src/core/producers.h"
 #include "../../../src/sync/futex.h"
+#include "../../../src/sync/pollers.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
 #include "../../../src/sync/timers.h"
@@ -533,6 +534,7 @@ static void sim_end(void)
     life_reset();
     rt_futex_reset();
     rt_timers_reset();
+    rt_pollers_reset();
     prio_reset();
     rt_shared_reset();
     sim_mem_end();

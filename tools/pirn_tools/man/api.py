@@ -21,6 +21,7 @@ OTHERS = (
     "flags.h",
     "queue.h",
     "timer.h",
+    "poll.h",
 )
 BOARDS = ("irq.h", "watchdog.h")
 

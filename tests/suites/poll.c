@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Suite poll: pollers (<pirn/poll.h>). A "device", which is a kernel thread that is no worker or a
+ * thread that never waits, completes requests and tells nobody. The oracles: each request is found
+ * once, and the test ends at all: a request that no look finds is a deadlock in the simulator.
+ */
+#include <pirn/poll.h>
+
+#include "sync_tests.h"
+
+enum { MOST = 5, ROUNDS = 3 };
+
+/* The longest pause between two looks: pollers.c. */
+#define LONGEST (test_simulated() ? PIRN_POLL_MOST_NS / 10 : PIRN_POLL_MOST_NS)
+
+enum { FREE, WANTED, COMPLETE, FOUND }; /* a request */
+
+struct device {
+    pirn_poller_t poller;
+    pirn_sem_t found[MOST];
+    int request[MOST];
+    int looks, left, inside;
+    int completes_at; /* this look */
+};
+
+static enum pirn_poll looks(void *arg)
+{
+    struct device *d = arg;
+    enum pirn_poll result = PIRN_POLL_NONE;
+    CHECK(TEST_ADD(&d->inside, 1) == 1);
+    int n = TEST_ADD(&d->looks, 1);
+    for (unsigned i = 0; i < MOST; i++) {
+        int state = TEST_GET(&d->request[i]);
+        if (state == COMPLETE || (state == WANTED && n == d->completes_at)) {
+            TEST_SET(&d->request[i], FOUND);
+            pirn_sem_post(&d->found[i]);
+            result = PIRN_POLL_FOUND;
+        } else if (state == WANTED && result == PIRN_POLL_NONE) {
+            result = PIRN_POLL_PENDING;
+        }
+    }
+    TEST_ADD(&d->inside, -1);
+    return result;
+}
+
+static void device_init(struct device *d)
+{
+    memset((void *)d, 0, sizeof(*d));
+    CHECK(pirn_poller_add(&d->poller, NULL, looks, d) == 0);
+}
+
+static void wait_for(struct device *d, unsigned i)
+{
+    TEST_SET(&d->request[i], WANTED);
+    pirn_poller_tell(&d->poller);
+    pirn_sem_wait(&d->found[i]);
+    CHECK(TEST_GET(&d->request[i]) == FOUND && pirn_sem_value(&d->found[i]) == 0);
+    TEST_SET(&d->request[i], FREE);
+}
+
+/* Completes so many requests, one at a time, wherever there are some. */
+static void complete(struct device *d, unsigned n)
+{
+    for (unsigned i = 0; n != 0; i = (i + 1) % MOST) {
+        if (TEST_GET(&d->request[i]) == WANTED) {
+            TEST_SET(&d->request[i], COMPLETE);
+            n--;
+        }
+        test_pause();
+    }
+}
+
+struct waiter {
+    struct device *device;
+    unsigned i;
+};
+
+static void *waits(void *arg)
+{
+    struct waiter *w = arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        wait_for(w->device, w->i);
+    }
+    return NULL;
+}
+
+static void waits_outside(void *arg)
+{
+    struct waiter *w = arg;
+    waits(w);
+    TEST_ADD(&w->device->left, -1);
+}
+
+static void completes_outside(void *arg)
+{
+    struct device *d = arg;
+    complete(d, MOST * ROUNDS);
+    TEST_ADD(&d->left, -1);
+}
+
+/* The first `foreign` of them are kernel threads. */
+static void all_wait(struct device *d, struct waiter *w, pirn_thread_t *t, unsigned foreign)
+{
+    for (unsigned i = 0; i < MOST; i++) {
+        w[i] = (struct waiter){d, i};
+        if (i < foreign) {
+            test_foreign(waits_outside, &w[i]);
+        } else {
+            t[i] = test_spawn(waits, &w[i]);
+        }
+    }
+}
+
+static void all_end(struct device *d, pirn_thread_t *t, unsigned foreign)
+{
+    for (unsigned i = foreign; i < MOST; i++) {
+        test_end(t[i]);
+    }
+    test_await_zero(&d->left);
+    pirn_poller_remove(&d->poller);
+    for (unsigned i = 0; i < MOST; i++) {
+        CHECK(d->request[i] == FREE);
+    }
+}
+
+static void test_poller_finds_all_when_device_is_outside(void *unused)
+{
+    struct device d;
+    struct waiter w[MOST];
+    pirn_thread_t t[MOST];
+    (void)unused;
+    device_init(&d);
+    d.left = 1;
+    test_foreign(completes_outside, &d);
+    all_wait(&d, w, t, 0);
+    all_end(&d, t, 0);
+}
+
+static void test_poller_finds_all_when_foreign_threads_wait(void *unused)
+{
+    struct device d;
+    struct waiter w[MOST];
+    pirn_thread_t t[MOST];
+    (void)unused;
+    device_init(&d);
+    d.left = 1 + 2;
+    test_foreign(completes_outside, &d);
+    all_wait(&d, w, t, 2);
+    all_end(&d, t, 2);
+}
+
+/* No CPU is ever without work. */
+static void *keeps_busy(void *arg)
+{
+    struct device *d = arg;
+    while (TEST_GET(&d->left) != 0) {
+        test_pause();
+        pirn_yield();
+    }
+    return NULL;
+}
+
+static void test_poller_finds_all_when_all_cpus_are_busy(void *unused)
+{
+    struct device d;
+    struct waiter w[MOST];
+    pirn_thread_t t[MOST], busy[8];
+    unsigned n = pirn_cpu_count() < 8 ? pirn_cpu_count() : 8;
+    (void)unused;
+    device_init(&d);
+    d.left = 1;
+    for (unsigned i = 0; i < n; i++) {
+        busy[i] = test_spawn(keeps_busy, &d);
+    }
+    all_wait(&d, w, t, 0);
+    test_foreign(completes_outside, &d);
+    for (unsigned i = 0; i < n; i++) {
+        test_end(busy[i]);
+    }
+    all_end(&d, t, 0);
+}
+
+static void test_poller_rests_when_nothing_is_outstanding(void *unused)
+{
+    struct device d;
+    (void)unused;
+    device_init(&d);
+    d.completes_at = (int)test_random(4) + 2; /* a look that found something, before the last one */
+    wait_for(&d, 0);
+    pirn_sleep(4 * LONGEST);
+    int before = TEST_GET(&d.looks);
+    CHECK(before > d.completes_at);
+    pirn_sleep(4 * LONGEST);
+    CHECK(TEST_GET(&d.looks) == before);
+    pirn_poller_remove(&d.poller);
+}
+
+static void test_poller_is_not_touched_when_removed(void *unused)
+{
+    struct device d;
+    (void)unused;
+    device_init(&d);
+    CHECK(pirn_poller_add(&d.poller, NULL, NULL, NULL) == -EINVAL);
+    if (test_random(2) != 0) {
+        TEST_SET(&d.request[0], WANTED); /* it is never complete */
+        pirn_poller_tell(&d.poller);
+        pirn_sleep(test_ns(test_random(400)));
+    }
+    pirn_poller_remove(&d.poller);
+    memset((void *)&d, 0x5a, sizeof(d));
+    pirn_sleep(4 * LONGEST);
+    for (size_t i = 0; i < sizeof(d); i++) {
+        CHECK(((unsigned char *)&d)[i] == 0x5a);
+    }
+}
+
+#ifdef PIRN_SIM
+/* By deadlines alone the fifth look would come after 300 us; the first five take about 30. */
+static void test_poller_looks_at_once_when_cpus_are_idle(void *unused)
+{
+    struct device d;
+    (void)unused;
+    device_init(&d);
+    pirn_sleep(10 * LONGEST); /* it rests */
+    d.completes_at = TEST_GET(&d.looks) + 5;
+    uint64_t from = pirn_now();
+    wait_for(&d, 0);
+    CHECK(pirn_now() - from < (1 + 2 + 4 + 8) * PIRN_POLL_LEAST_NS);
+    pirn_poller_remove(&d.poller);
+}
+
+/* And after a while it looks less often: looks in vain are at most those of a busy CPU in the eager
+ * time, and then one for each pause. */
+static void test_poller_looks_less_often_when_nothing_comes(void *unused)
+{
+    struct device d;
+    (void)unused;
+    device_init(&d);
+    TEST_SET(&d.request[0], WANTED);
+    pirn_poller_tell(&d.poller);
+    pirn_sleep(5 * LONGEST);
+    int before = TEST_GET(&d.looks);
+    pirn_sleep(20 * LONGEST);
+    int late = TEST_GET(&d.looks) - before;
+    CHECK(late >= 10 && late <= 21);
+    pirn_poller_remove(&d.poller);
+}
+#define SIMULATED                                                                                  \
+    {"poller_looks_at_once_when_cpus_are_idle", test_poller_looks_at_once_when_cpus_are_idle, 0},  \
+        {"poller_looks_less_often_when_nothing_comes",                                             \
+         test_poller_looks_less_often_when_nothing_comes, 0},
+#else
+#define SIMULATED
+#endif
+
+static const struct test tests[] = {
+    {"poller_finds_all_when_device_is_outside", test_poller_finds_all_when_device_is_outside, 0},
+    {"poller_finds_all_when_foreign_threads_wait", test_poller_finds_all_when_foreign_threads_wait,
+     0},
+    {"poller_finds_all_when_all_cpus_are_busy", test_poller_finds_all_when_all_cpus_are_busy, 0},
+    {"poller_rests_when_nothing_is_outstanding", test_poller_rests_when_nothing_is_outstanding, 0},
+    {"poller_is_not_touched_when_removed", test_poller_is_not_touched_when_removed, 0},
+    SIMULATED{NULL, NULL, 0}};
+
+const struct suite suite_poll = {"poll", tests, NULL, false};
