@@ -64,7 +64,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
-.PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages check-mpi world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -89,6 +89,13 @@ programs: setup build-release
 ## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, a Go program, preloaded (network)
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
+
+## check-mpi: libpirn-mpi with Debian's Open MPI and MPICH: install them, build, test (network, the first time; a minute)
+check-mpi: setup
+	@tools/setup --quiet --group mpi
+	cmake --preset release > /dev/null
+	cmake --build --preset release --parallel $(JOBS) --target tests/mpi/all
+	ctest --preset release --no-tests=error --parallel $(JOBS) -L '^mpi$$'
 
 ## world: run programs of Debian's packages with NPTL and preloaded, write docs/results/world.md (network, 2 GB); WORLD_ARGS: pirn world --help
 world: setup build-release

@@ -8,6 +8,10 @@ include(GNUInstallDirs)
 set(PIRN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pirn)
 
 set_target_properties(pirn-pthread PROPERTIES EXPORT_NAME pthread)
+# libpirn-mpi, for each MPI that was found.
+foreach(mpi ${PIRN_MPIS})
+  install(TARGETS pirn-mpi-${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
 
 install(TARGETS pirn pirn-pthread EXPORT pirn-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -38,4 +42,8 @@ file(RELATIVE_PATH PIRN_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(name pirn pirn-pthread)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+foreach(PIRN_MPI_NAME ${PIRN_MPIS})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/pirn-mpi.pc.in ${PROJECT_BINARY_DIR}/pirn-mpi-${PIRN_MPI_NAME}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/pirn-mpi-${PIRN_MPI_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-#define PIRN_POLL_EAGER_NS 50000u
+#define PIRN_POLL_EAGER_NS 200000u
 #define PIRN_POLL_LEAST_NS 20000u
 #define PIRN_POLL_MOST_NS 1000000u
 

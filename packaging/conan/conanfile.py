@@ -66,7 +66,7 @@ class Pirn(ConanFile):
 
     def generate(self) -> None:
         toolchain = CMakeToolchain(self)
-        for option in ("PIRN_DEVELOP", "PIRN_METERED", "PIRN_WERROR"):
+        for option in ("PIRN_DEVELOP", "PIRN_METERED", "PIRN_MPI", "PIRN_WERROR"):
             toolchain.cache_variables[option] = False
         toolchain.generate()
 

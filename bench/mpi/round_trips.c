@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * round_trips.c - thread i of an even rank sends to thread i of the next rank and receives its
+ * answer, again and again, by calls that block. Rank 0 prints the microseconds a round trip:
+ * elapsed time by the number of round trips of all threads of a rank.
+ */
+#include <limits.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/options.h"
+
+enum { BYTES_MOST = 1 << 20, STACK = 1 << 16 };
+
+static uint64_t threads = 8, rounds = 1000, bytes = 64;
+static int rank;
+
+static void *trips(void *arg)
+{
+    int tag = (int)(long)arg, other = rank ^ 1;
+    char *message = calloc(1, bytes);
+    if (message == NULL) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (uint64_t i = 0; i < rounds; i++) {
+        if (rank % 2 == 0) {
+            MPI_Send(message, (int)bytes, MPI_BYTE, other, tag, MPI_COMM_WORLD);
+        }
+        MPI_Recv(message, (int)bytes, MPI_BYTE, other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank % 2 != 0) {
+            MPI_Send(message, (int)bytes, MPI_BYTE, other, tag, MPI_COMM_WORLD);
+        }
+    }
+    free(message);
+    return NULL;
+}
+
+static double run(pthread_t *t)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double from = MPI_Wtime();
+    for (uint64_t i = 0; i < threads; i++) {
+        if (pthread_create(&t[i], &attr, trips, (void *)(long)i) != 0) {
+            fprintf(stderr, "round_trips: cannot create thread %lu\n", (unsigned long)i);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    for (uint64_t i = 0; i < threads; i++) {
+        pthread_join(t[i], NULL);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Wtime() - from;
+}
+
+int main(int argc, char **argv)
+{
+    const struct option_spec options[] = {
+        option_count("threads", &threads, 1, 10000, "threads of each rank (default 8)"),
+        option_count("rounds", &rounds, 1, INT_MAX, "round trips of each thread (default 1000)"),
+        option_count("bytes", &bytes, 1, BYTES_MOST, "bytes of a message (default 64)"),
+        {.name = NULL}};
+    const struct option_page page = {"Round trips of messages between threads of MPI ranks.", NULL,
+                                     options};
+    int level, ranks;
+    options_parse(argc, argv, &page);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    pthread_t *t = calloc(threads, sizeof(*t));
+    if (level != MPI_THREAD_MULTIPLE || ranks % 2 != 0 || t == NULL) {
+        fprintf(stderr, "round_trips: needs MPI_THREAD_MULTIPLE and an even number of ranks\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    double seconds = run(t);
+    if (rank == 0) {
+        printf("%.3f\n", seconds * 1e6 / (double)(threads * rounds));
+    }
+    free(t);
+    return MPI_Finalize();
+}

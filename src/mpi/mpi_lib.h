@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mpi_lib.h - libpirn-mpi: MPI's functions for threads of Pirn, over the profiling interface (each
+ * MPI_x calls PMPI_x). A call that would block begins the operation by its nonblocking form; then
+ * the calling thread waits like for any other object of the runtime, and its CPU runs other
+ * threads. A poller (<pirn/poll.h>) looks for the ends of all operations.
+ *
+ * Callers: programs. Every function here is for threads; a kernel thread that is no worker may call
+ * them, too, and waits in the kernel.
+ */
+#ifndef PIRN_MPI_LIB_H
+#define PIRN_MPI_LIB_H
+
+#include <mpi.h>
+#include <pirn/poll.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct mpi_waiter;
+
+/* Waiters in the order in which they came. */
+struct mpi_list {
+    struct mpi_waiter *first, **end;
+};
+
+struct mpi_lib {
+    bool
+        running; /* from MPI_Init to MPI_Finalize; written while there is one thread that may call */
+    bool serial; /* (C) from MPI_Init on: MPI's level is below MPI_THREAD_MULTIPLE */
+    pirn_poller_t poller;
+    pirn_mutex_t lock;        /* guards (L) */
+    struct mpi_list incoming; /* (L) not yet taken by the poller */
+    bool handlers;            /* (L) the program has set an error handler */
+    unsigned trying;          /* (L) threads that the poller has sent to try again */
+    pirn_mutex_t turn;        /* serial: held by the thread that calls MPI */
+    pirn_thread_t holder;     /* of `turn`; a thread compares it with itself */
+    unsigned depth;           /* (turn) calls of the holder: callbacks call MPI, too */
+};
+extern struct mpi_lib mpi_lib;
+
+void mpi_turn_take(void);
+void mpi_turn_give(void);
+
+/* Around each call of MPI. */
+static inline void mpi_enter(void)
+{
+    if (__builtin_expect(mpi_lib.serial, 0)) {
+        mpi_turn_take();
+    }
+}
+
+static inline void mpi_leave(void)
+{
+    if (__builtin_expect(mpi_lib.serial, 0)) {
+        mpi_turn_give();
+    }
+}
+
+/* The value of a call of MPI, in its turn. */
+#define MPI_TURN(call)                                                                             \
+    __extension__({                                                                                \
+        mpi_enter();                                                                               \
+        int mpi_error_ = (call);                                                                   \
+        mpi_leave();                                                                               \
+        mpi_error_;                                                                                \
+    })
+
+/* What a thread waits for. */
+enum mpi_wait {
+    MPI_WAIT_ALL,    /* all of its requests */
+    MPI_WAIT_ANY,    /* one of them */
+    MPI_WAIT_FILE,   /* its request, of a file: MPICH makes progress in MPI_Test only */
+    MPI_WAIT_PROBE,  /* a message that matches */
+    MPI_WAIT_MPROBE, /* likewise, and takes it */
+    MPI_WAIT_WINDOW  /* the end of a window's exposure epoch */
+};
+
+/* On the stack of a thread that waits; the poller's until `done` is posted. */
+struct mpi_waiter {
+    enum mpi_wait kind;
+    bool whole;     /* the poller completes the requests. Otherwise it only looks, and the thread
+                    * calls MPI again */
+    bool complete;  /* the poller has done what the thread waits for; `error` says how */
+    bool again;     /* the thread has been sent to try again: it counts in `trying` */
+    bool entered;   /* requests[at] is known to be active */
+    unsigned looks; /* (poller) since requests[at] was the first that is not complete */
+    int error;
+    int count, at;         /* of `requests`; those before `at` are complete */
+    MPI_Request *requests; /* the caller's */
+    MPI_Status *statuses;  /* the caller's, or one of MPI's constants */
+    int source, tag;
+    MPI_Comm comm;
+    MPI_Message *message;
+    MPI_Win win;
+    struct mpi_waiter *next;
+    pirn_sem_t done;
+};
+
+/* The calling thread waits until the poller has found what w describes, or, if w->complete is false
+ * then, until it should try again. After the last try, if there has been one, mpi_tried. */
+void mpi_block(struct mpi_waiter *w);
+void mpi_tried(struct mpi_waiter *w);
+
+/* Wait for a request, as MPI_Wait does. file: its errors go to the handler of a file. */
+int mpi_wait(MPI_Request *request, MPI_Status *status, bool file);
+
+/* Wait until all processes of `comm` call this. */
+int mpi_gather(MPI_Comm comm);
+
+/* Before and after MPI: mpi_poll.c. 0 or -errno. */
+int mpi_poll_begin(void);
+unsigned mpi_poll_end(void); /* threads that still wait */
+
+#endif

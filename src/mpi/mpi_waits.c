@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mpi_waits.c - functions of MPI that wait for several requests, or for something that is no
+ * request, and those that set error handlers.
+ *
+ * Each tries, and waits until the poller sees that the next try will succeed.
+ */
+#include "mpi_lib.h"
+
+#include <stdlib.h>
+
+EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return mpi_lib.running ? mpi_wait(request, status, false) : PMPI_Wait(request, status);
+}
+
+EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    if (!mpi_lib.running) {
+        return PMPI_Waitall(count, requests, statuses);
+    }
+    struct mpi_waiter w = {.kind = MPI_WAIT_ALL,
+                           .whole = true,
+                           .count = count,
+                           .requests = requests,
+                           .statuses = statuses};
+    for (;;) {
+        int ended = 0;
+        int error = MPI_TURN(PMPI_Testall(count, requests, &ended, statuses));
+        if (error != MPI_SUCCESS || ended) {
+            mpi_tried(&w);
+            return error;
+        }
+        w.entered = false;
+        mpi_block(&w);
+        if (w.complete) {
+            return w.error;
+        }
+    }
+}
+
+EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    struct mpi_waiter w = {.kind = MPI_WAIT_ANY, .count = count, .requests = requests};
+    if (!mpi_lib.running) {
+        return PMPI_Waitany(count, requests, index, status);
+    }
+    for (;; mpi_block(&w)) {
+        int ended = 0;
+        int error = MPI_TURN(PMPI_Testany(count, requests, index, &ended, status));
+        if (error != MPI_SUCCESS || ended) {
+            mpi_tried(&w);
+            return error;
+        }
+    }
+}
+
+EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[],
+                        MPI_Status statuses[])
+{
+    struct mpi_waiter w = {.kind = MPI_WAIT_ANY, .count = count, .requests = requests};
+    if (!mpi_lib.running) {
+        return PMPI_Waitsome(count, requests, done, indices, statuses);
+    }
+    for (;; mpi_block(&w)) {
+        int error = MPI_TURN(PMPI_Testsome(count, requests, done, indices, statuses));
+        if (error != MPI_SUCCESS || *done != 0) {
+            mpi_tried(&w);
+            return error;
+        }
+    }
+}
+
+EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    int found = 0;
+    if (!mpi_lib.running) {
+        return PMPI_Probe(source, tag, comm, status);
+    }
+    int error = MPI_TURN(PMPI_Iprobe(source, tag, comm, &found, status));
+    if (error != MPI_SUCCESS || found) {
+        return error;
+    }
+    struct mpi_waiter w = {
+        .kind = MPI_WAIT_PROBE, .source = source, .tag = tag, .comm = comm, .statuses = status};
+    mpi_block(&w);
+    return w.error;
+}
+
+EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    int found = 0;
+    if (!mpi_lib.running) {
+        return PMPI_Mprobe(source, tag, comm, message, status);
+    }
+    int error = MPI_TURN(PMPI_Improbe(source, tag, comm, &found, message, status));
+    if (error != MPI_SUCCESS || found) {
+        return error;
+    }
+    struct mpi_waiter w = {.kind = MPI_WAIT_MPROBE,
+                           .source = source,
+                           .tag = tag,
+                           .comm = comm,
+                           .message = message,
+                           .statuses = status};
+    mpi_block(&w);
+    return w.error;
+}
+
+EXPORT int MPI_Win_wait(MPI_Win win)
+{
+    int ended = 0;
+    if (!mpi_lib.running) {
+        return PMPI_Win_wait(win);
+    }
+    int error = MPI_TURN(PMPI_Win_test(win, &ended));
+    if (error != MPI_SUCCESS || ended) {
+        return error;
+    }
+    struct mpi_waiter w = {.kind = MPI_WAIT_WINDOW, .win = win};
+    mpi_block(&w);
+    return w.error;
+}
+
+/* ---- both ways at once ---- */
+
+/* What is received in an exchange. */
+struct half {
+    void *buf;
+    int count;
+    MPI_Datatype type;
+    int source, tag;
+    MPI_Comm comm;
+    MPI_Request request;
+};
+
+static int half_begin(struct half *h)
+{
+    return MPI_TURN(PMPI_Irecv(h->buf, h->count, h->type, h->source, h->tag, h->comm, &h->request));
+}
+
+/* The status of a receive from nobody is that of MPI_Recv: calls.def. */
+static int half_end(struct half *h, MPI_Status *status)
+{
+    int error = mpi_wait(&h->request, status, false);
+    return h->source != MPI_PROC_NULL
+               ? error
+               : MPI_TURN(PMPI_Recv(h->buf, h->count, h->type, h->source, h->tag, h->comm, status));
+}
+
+/* error: of the beginning of the send. Both are waited for, also if one fails: the buffers are the
+ * caller's again. */
+static int exchange_end(struct half *h, MPI_Request *send, int error, MPI_Status *status)
+{
+    if (error != MPI_SUCCESS) {
+        MPI_TURN(PMPI_Cancel(&h->request)); /* nobody will answer */
+        mpi_wait(&h->request, MPI_STATUS_IGNORE, false);
+        return error;
+    }
+    int received = half_end(h, status);
+    int sent = mpi_wait(send, MPI_STATUS_IGNORE, false);
+    return received != MPI_SUCCESS ? received : sent;
+}
+
+EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                        int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                        int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    struct half h = {recvbuf, recvcount, recvtype, source, recvtag, comm, MPI_REQUEST_NULL};
+    MPI_Request send = MPI_REQUEST_NULL;
+    if (!mpi_lib.running) {
+        return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                             recvtype, source, recvtag, comm, status);
+    }
+    int error = half_begin(&h);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = MPI_TURN(PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send));
+    return exchange_end(&h, &send, error, status);
+}
+
+/* A packed copy of the data, to be freed by the caller; NULL: *error says why. */
+static void *packed(const void *buf, int count, MPI_Datatype type, MPI_Comm comm, int *size,
+                    int *error)
+{
+    int room = 0;
+    *size = 0;
+    *error = MPI_TURN(PMPI_Pack_size(count, type, comm, &room));
+    void *copy = *error == MPI_SUCCESS ? malloc(room > 0 ? (size_t)room : 1) : NULL;
+    if (*error == MPI_SUCCESS && copy == NULL) {
+        *error = MPI_TURN(PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM));
+        *error = MPI_ERR_NO_MEM;
+    } else if (copy != NULL) {
+        *error = MPI_TURN(PMPI_Pack(buf, count, type, copy, room, size, comm));
+    }
+    if (*error != MPI_SUCCESS) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag,
+                                int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    struct half h = {buf, count, type, source, recvtag, comm, MPI_REQUEST_NULL};
+    MPI_Request send = MPI_REQUEST_NULL;
+    int size, error;
+    if (!mpi_lib.running) {
+        return PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm,
+                                     status);
+    }
+    void *copy = packed(buf, count, type, comm, &size, &error);
+    if (copy == NULL) {
+        return error;
+    }
+    error = half_begin(&h);
+    if (error == MPI_SUCCESS) {
+        error = MPI_TURN(PMPI_Isend(copy, size, MPI_PACKED, dest, sendtag, comm, &send));
+        error = exchange_end(&h, &send, error, status);
+    }
+    free(copy);
+    return error;
+}
+
+/* ---- error handlers ---- */
+
+/* From now on errors may be met by the program: mpi_poll.c. */
+static void handler_set(void)
+{
+    pirn_mutex_lock(&mpi_lib.lock);
+    mpi_lib.handlers = true;
+    pirn_mutex_unlock(&mpi_lib.lock);
+}
+
+EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
+{
+    handler_set();
+    return MPI_TURN(PMPI_Comm_set_errhandler(comm, handler));
+}
+
+EXPORT int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler handler)
+{
+    handler_set();
+    return MPI_TURN(PMPI_Win_set_errhandler(win, handler));
+}
+
+#undef MPI_Errhandler_set
+int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler handler);
+/* MPI-1's, which headers of MPI-3 may lack. */
+EXPORT int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler handler)
+{
+    return MPI_Comm_set_errhandler(comm, handler);
+}
