@@ -66,7 +66,7 @@ FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages check-mpi world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc library-waits-doc mpi-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -475,6 +475,13 @@ cache-aware-doc: setup build-release
 ## library-waits-doc: threads that wait in stdio, C++, OpenMP, the resolver, update docs/results/library-waits.md (5 minutes)
 library-waits-doc: setup build-release
 	$(VENV)/pirn bench figures library-waits --output docs/results
+
+## mpi-doc: messages between threads of MPI ranks, update the page mpi.md in docs/results (10 minutes)
+mpi-doc: setup
+	@tools/setup --quiet --group mpi
+	cmake --preset release > /dev/null
+	$(MAKE) --no-print-directory build-release
+	$(VENV)/pirn bench figures mpi --output docs/results
 
 ## starvation: threads that wait while others compute in libraries, update docs/results/starvation.md (25 minutes)
 starvation: setup build-release

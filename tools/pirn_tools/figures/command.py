@@ -14,7 +14,8 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
-SETS = ("shmac", *CHIP, "affinity", "pipelines", "cache-aware", "library-waits", "starvation")
+HERE = ("affinity", "pipelines", "cache-aware", "library-waits", "starvation", "mpi")
+SETS = ("shmac", *CHIP, *HERE)
 PAGE = "figures.md"
 
 
@@ -104,6 +105,9 @@ def reproduce(
 
     starvation: how late threads run while others compute in one function of the C library, with
     Pirn and with the C library's threads. Takes 25 minutes.
+
+    mpi: messages between threads of MPI ranks, with the C library's threads and with Pirn's
+    libraries. Needs tools/setup --group mpi. Takes 10 minutes.
     """
     check_name(name)
     if kept and name != "area":
@@ -143,7 +147,7 @@ def chip(
 
 
 def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity, cache_aware, library_waits, pipelines, starvation
+    from pirn_tools.figures import affinity, cache_aware, library_waits, mpi, pipelines, starvation
 
     root = paths.project()
     folder = output or root / "results" / "figures"
@@ -153,6 +157,7 @@ def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
         "cache-aware": cache_aware,
         "library-waits": library_waits,
         "starvation": starvation,
+        "mpi": mpi,
     }
     made[name].reproduce(root, folder, jobs, short, terminal.console())
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The page of `pirn bench figures mpi`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pirn_tools.errors import UserError
+from pirn_tools.figures import mpi
+from pirn_tools.figures.mpi import ALONE, BOTH, NPTL, Case
+
+CASE = Case("openmpi", 8)
+
+
+def test_a_row_has_medians_ranges_and_runs_that_did_not_end() -> None:
+    found = {(CASE, NPTL): [None, 900.0], (CASE, ALONE): [1.0, 3.0], (CASE, BOTH): [0.5, 0.75]}
+    assert mpi.table(found).splitlines()[-1] == (
+        "| Open MPI | 8 | 1 of 2 runs ended | 2.00 (1.00 to 3.00) | 0.62 (0.50 to 0.75) |"
+    )
+
+
+def test_ranks_alone_have_the_libraries_in_this_order(tmp_path: Path) -> None:
+    for way, names in {NPTL: [], ALONE: ["pthread"], BOTH: ["pthread", "mpi-openmpi"]}.items():
+        words = CASE.words(way, tmp_path)
+        preload = words[words.index("-n") + 3]
+        libraries = [f"{tmp_path}/lib/libpirn-{name}.so" for name in names]
+        assert preload == "LD_PRELOAD=" + " ".join(libraries)
+        assert not any("LD_PRELOAD" in word for word in words[: words.index("-n")])
+
+
+def test_each_thread_makes_a_round_trip_at_least(tmp_path: Path) -> None:
+    assert Case("mpich", 10**6).words(NPTL, tmp_path)[-1] == "--rounds=1"
+    assert Case("mpich", 50).words(BOTH, tmp_path)[-1] == "--rounds=400"
+
+
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """That instead of mpirun."""
+    starter = tmp_path / "starter"
+    starter.write_text(f"#!/bin/sh\n{text}\n")
+    starter.chmod(0o755)
+    monkeypatch.setitem(mpi.STARTERS, "openmpi", (str(starter), "-n", "2"))
+
+
+def test_what_a_run_says_is_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, monkeypatch, "echo 1.250")
+    assert mpi.run(CASE, BOTH, tmp_path) == pytest.approx(1.25)
+
+
+def test_a_run_that_takes_too_long_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, "exec sleep 1000")
+    assert mpi.run(CASE, BOTH, tmp_path, limit=0.1) is None
+
+
+def test_a_run_that_says_nothing_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, "echo it failed >&2; exit 1")
+    with pytest.raises(UserError, match="did not say how long it took\nit failed"):
+        mpi.run(CASE, BOTH, tmp_path)
+
+
+def test_without_programs_it_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="tools/setup --group mpi"):
+        mpi.present(tmp_path)
