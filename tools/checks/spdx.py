@@ -17,7 +17,7 @@ NO_COMMENTS = {".json", ".csv", ".png", ".svg", ".pdf", ".mjpeg", ".jpg", ".jpeg
 NO_COMMENTS |= {".bin", ".dat", ".sum", ".lock", ".vcd", ".abi", ".expected", ".golden"}
 # Debian fixes their format to the last character.
 NO_PLACE = {f"packaging/debian/{name}" for name in ("changelog", "copyright", "source/format")}
-OPENINGS = ("#", "//", "/*", "--", ";", "<!--", "%", "..", '.\\"', WANTED)
+OPENINGS = ("#", "//", "/*", "--", ";", "<!--", "%", "..", "!", '.\\"', WANTED)
 ONE_LATER = ("#!", "<?xml")
 
 

@@ -32,7 +32,9 @@ def test_ranks_alone_have_the_libraries_in_this_order(tmp_path: Path) -> None:
 
 def test_each_thread_makes_a_round_trip_at_least(tmp_path: Path) -> None:
     assert Case("mpich", 10**6).words(NPTL, tmp_path)[-1] == "--rounds=1"
+    assert Case("mpich", 50).words(NPTL, tmp_path)[-1] == "--rounds=20"
     assert Case("mpich", 50).words(BOTH, tmp_path)[-1] == "--rounds=400"
+    assert Case("mpich", 1).words(NPTL, tmp_path)[-1] == "--rounds=20000"
 
 
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
