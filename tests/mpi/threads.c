@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c THREADS - many more threads than CPUs wait in calls of MPI. A call that kept its CPU
- * would stop the program: what it waits for is done by a thread that has no CPU then.
+ * threads.c THREADS [--handlers | --serial] - many more threads than CPUs wait in calls of MPI. A
+ * call that kept its CPU would stop the program: what it waits for is done by a thread that has no
+ * CPU then.
  */
 #include "mpi_test.h"
 
@@ -57,6 +58,21 @@ static void *meets(void *arg)
         CHECK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[i]) == MPI_SUCCESS);
         CHECK(sum == size * (i + round) + size * (size - 1) / 2);
     }
+    return NULL;
+}
+
+/* Communicators that are made at the same time, in each process by other threads first. A split has
+ * no nonblocking form: its thread keeps the CPU, and preemption lets the others run. */
+static void *makes(void *arg)
+{
+    int i = (int)(long)arg, sum = 0;
+    MPI_Comm dup, half;
+    i = rank % 2 == 0 ? i : threads - 1 - i;
+    CHECK(MPI_Comm_dup(comms[i], &dup) == MPI_SUCCESS);
+    CHECK(MPI_Comm_split(dup, rank % 2, rank, &half) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, half) == MPI_SUCCESS);
+    CHECK(sum == i * ((size + 1 - rank % 2) / 2));
+    CHECK(MPI_Comm_free(&half) == MPI_SUCCESS && MPI_Comm_free(&dup) == MPI_SUCCESS);
     return NULL;
 }
 
@@ -120,6 +136,12 @@ int main(int argc, char **argv)
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS);
     }
     run(meets);
+    int all = threads;
+    threads = all < 10 ? all : 10;
+    if (argc < 3 || strcmp(argv[2], "--serial") != 0) { /* there a split keeps others out of MPI */
+        run(makes);
+    }
+    threads = all;
     for (int i = 0; i < threads; i++) {
         CHECK(MPI_Comm_free(&comms[i]) == MPI_SUCCESS);
     }
