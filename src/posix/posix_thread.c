@@ -85,13 +85,15 @@ static NOINLINE int create_slow(pthread_t *thread, const pthread_attr_t *attr,
 int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                         void *arg)
 {
-    struct thread *self = rt_self(), *t;
+    struct thread *t;
     uint32_t carries = create_carries();
-    if (unlikely(posix_sanitized || attr != NULL || posix_attr_has_default() ||
-                 (~self->flags & carries))) {
-        return create_slow(thread, attr, start, arg);
+    bool plain = RT_SPEED && !posix_sanitized && attr == NULL && !posix_attr_has_default() &&
+                 !(~rt_self()->flags & carries);
+    if (likely(plain)) {
+        return -rt_thread_create_plain(&t, carries | THREAD_CREATE_NAMED, (void **)thread, start,
+                                       arg);
     }
-    return -rt_thread_create_plain(&t, carries | THREAD_CREATE_NAMED, (void **)thread, start, arg);
+    return create_slow(thread, attr, start, arg);
 }
 
 static int join_limited(pthread_t thread, void **ret, const struct posix_limit *limit)
