@@ -8,9 +8,9 @@ include(GNUInstallDirs)
 set(PIRN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pirn)
 
 set_target_properties(pirn-pthread PROPERTIES EXPORT_NAME pthread)
-# libpirn-mpi, for each MPI that was found.
+# libpirn-mpi, for each MPI that was found; a component of its own, because not every build makes it.
 foreach(mpi ${PIRN_MPIS})
-  install(TARGETS pirn-mpi-${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS pirn-mpi-${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi NAMELINK_COMPONENT mpi)
 endforeach()
 
 install(TARGETS pirn pirn-pthread EXPORT pirn-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -45,5 +45,6 @@ foreach(name pirn pirn-pthread)
 endforeach()
 foreach(PIRN_MPI_NAME ${PIRN_MPIS})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/pirn-mpi.pc.in ${PROJECT_BINARY_DIR}/pirn-mpi-${PIRN_MPI_NAME}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/pirn-mpi-${PIRN_MPI_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/pirn-mpi-${PIRN_MPI_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+          COMPONENT mpi)
 endforeach()
