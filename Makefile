@@ -66,7 +66,7 @@ FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages check-mpi world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc library-waits-doc mpi-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc scaling-doc library-waits-doc mpi-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -471,6 +471,10 @@ pipelines-doc: setup build-release
 ## cache-aware-doc: policies that know what threads demand of a cache, in the model, update docs/results/cache-aware.md (2 minutes)
 cache-aware-doc: setup build-release
 	$(VENV)/pirn bench figures cache-aware --output docs/results
+
+## scaling-doc: what more CPUs gain, up to 256, in the model, update docs/results/scaling.md (10 minutes)
+scaling-doc: setup build-release
+	$(VENV)/pirn bench figures scaling --output docs/results
 
 ## library-waits-doc: threads that wait in stdio, C++, OpenMP, the resolver, update docs/results/library-waits.md (5 minutes)
 library-waits-doc: setup build-release

@@ -14,7 +14,7 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
-HERE = ("affinity", "pipelines", "cache-aware", "library-waits", "starvation", "mpi")
+HERE = ("affinity", "pipelines", "cache-aware", "scaling", "library-waits", "starvation", "mpi")
 SETS = ("shmac", *CHIP, *HERE)
 PAGE = "figures.md"
 
@@ -100,6 +100,9 @@ def reproduce(
     cache-aware: policies that know what threads demand of a cache, on the model of caches, beside
     what a thesis says of them. Takes 2 minutes.
 
+    scaling: what more CPUs gain, up to 256, under each policy, on a model of caches. Runs are kept
+    in build/scaling, and not made again. Takes 10 minutes.
+
     library-waits: threads that wait in stdio, in futexes of C++ and OpenMP, in the resolver, with
     Pirn's library and with the C library's threads. Takes 5 minutes.
 
@@ -147,7 +150,15 @@ def chip(
 
 
 def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity, cache_aware, library_waits, mpi, pipelines, starvation
+    from pirn_tools.figures import (
+        affinity,
+        cache_aware,
+        library_waits,
+        mpi,
+        pipelines,
+        scaling,
+        starvation,
+    )
 
     root = paths.project()
     folder = output or root / "results" / "figures"
@@ -155,6 +166,7 @@ def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
         "affinity": affinity,
         "pipelines": pipelines,
         "cache-aware": cache_aware,
+        "scaling": scaling,
         "library-waits": library_waits,
         "starvation": starvation,
         "mpi": mpi,
