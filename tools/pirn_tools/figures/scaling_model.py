@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
+from pirn_tools.binary.elf import File
+from pirn_tools.binary.symbols import Symbol
 from pirn_tools.errors import UserError
 from pirn_tools.figures.affinity_model import execute
 
@@ -134,25 +133,17 @@ class Symbols:
     program: Path
 
     @cached_property
-    def table(self) -> list[tuple[int, int, str]]:
-        with self.program.open("rb") as file:
-            elf = ELFFile(file)
-            low = min(
-                part["p_vaddr"] for part in elf.iter_segments() if part["p_type"] == "PT_LOAD"
-            )
-            return [
-                (symbol["st_value"] - low, max(1, symbol["st_size"]), symbol.name)
-                for section in elf.iter_sections()
-                if isinstance(section, SymbolTableSection)
-                for symbol in section.iter_symbols()
-                if symbol["st_info"]["type"] == "STT_OBJECT"
-            ]
+    def data(self) -> list[Symbol]:
+        """Relative to the program's beginning."""
+        file = File(str(self.program))
+        low = min((one.address for one in file.segments), default=0)
+        return [Symbol(one.start - low, one.end - low, one.name) for one in file.table.data.all]
 
     def at(self, address: int) -> str:
-        """Of what lies in the cache line."""
-        for value, size, name in self.table:
-            if value < address + 64 and address < value + size:
-                return f"`{name}`"
+        """Of the last object in the cache line."""
+        for one in reversed(self.data):
+            if one.start < address + 64 and address < one.end:
+                return f"`{one.name}`"
         return "static data"
 
     def name(self, printed: str) -> str:
