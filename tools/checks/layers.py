@@ -45,6 +45,7 @@ ALLOWED = {
     "port": set(),  # and upcalls
     "sim": {"core", "sched", "sync", "trace", "prof", "port"},  # the oracle looks into all
     "cxx": {"native"},  # libpirn-cxx.a: a user of the native API
+    "mpi": {"native"},  # libpirn-mpi: likewise
 }
 PLACES = (("port/env/sim/", "sim"), ("port/board/cxx/", "cxx"), ("port/", "port"))
 # Headers whose functions and variables ports may need; check.h: ports state assertions, too.
@@ -64,6 +65,7 @@ LIBC = {
     },
     "sim": {"fclose", "fork", "syscall"},
     "cxx": {"write"},
+    "mpi": {"sysconf"},
 }
 
 
