@@ -135,7 +135,7 @@ int mpi_gather(MPI_Comm comm)
 
 /* ---- the poller ---- */
 
-/* Where the status of the request goes that w waits for now. */
+/* The request for which w waits now: where MPI is to write its status. */
 static MPI_Status *status_of(const struct mpi_waiter *w)
 {
     return w->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &w->statuses[w->at];

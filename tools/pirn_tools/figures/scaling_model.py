@@ -20,7 +20,7 @@ PROGRAM = Path("tests") / "sim" / "model" / "pirn-sim-scaling"
 WORKLOADS = ("fib", "create", "wake", "yield", "barrier", "mutex")
 POLICIES = ("steal", "single", "central", "dist", "request")
 CPUS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-# What all CPUs share costs the model so many steps that larger machines take hours.
+# What all CPUs share costs the model so many steps that larger machines take long.
 MOST = {
     "fib": 128,
     "create": 128,

@@ -50,7 +50,7 @@ a lock. More than two CPUs cannot help: the best is a rate that stays.""",
 TERMS = """\
 *Efficiency*: the rate, divided by the CPUs and by the rate on one CPU under the same policy. *Bends
 at*: the first number of CPUs with less than half. *Work*: what a thread computes in an operation.
-Empty cells were not run: they take the model hours."""
+Empty cells were not run, because they take the model long."""
 
 
 def curve(points: Points, workload: str, policy: str, work: int) -> dict[int, Point]:

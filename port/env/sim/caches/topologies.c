@@ -39,6 +39,14 @@
         .transfer = 3000                                                                           \
     }
 
+/* A machine of so many nodes with 8 cores each. */
+#define NODES_OF_8(title, text, nodes)                                                             \
+    {                                                                                              \
+        .name = (title), .help = (text), .cores = 8 * (nodes), .per_node = 8, .l1 = {32 * KB, 8},  \
+        .l2 = {256 * KB, 8}, .llc = {16 * MB, 16}, .ps = NEHALEM, .far_clean = true,               \
+        .wave_ps = 7500, .mix_ps = 8500                                                            \
+    }
+
 const struct caches_topology caches_topologies[] = {
     {.name = "xeon",
      .help = "4 cores, pairs share 6 MB of L2, two dies on a bus (Xeon E5440)",
@@ -70,28 +78,8 @@ const struct caches_topology caches_topologies[] = {
      .ps = NEHALEM,
      .wave_ps = 7500,
      .mix_ps = 8500},
-    {.name = "numa64",
-     .help = "64 cores on 8 nodes with 16 MB of L3 each",
-     .cores = 64,
-     .per_node = 8,
-     .l1 = {32 * KB, 8},
-     .l2 = {256 * KB, 8},
-     .llc = {16 * MB, 16},
-     .ps = NEHALEM,
-     .far_clean = true,
-     .wave_ps = 7500,
-     .mix_ps = 8500},
-    {.name = "numa256",
-     .help = "256 cores on 32 nodes, otherwise the same",
-     .cores = 256,
-     .per_node = 8,
-     .l1 = {32 * KB, 8},
-     .l2 = {256 * KB, 8},
-     .llc = {16 * MB, 16},
-     .ps = NEHALEM,
-     .far_clean = true,
-     .wave_ps = 7500,
-     .mix_ps = 8500},
+    NODES_OF_8("numa64", "64 cores on 8 nodes with 16 MB of L3 each", 8),
+    NODES_OF_8("numa256", "256 cores on 32 nodes, otherwise the same", 32),
     {0}};
 
 const struct caches_topology *caches_topology_find(const char *name)
