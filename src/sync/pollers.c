@@ -49,7 +49,7 @@ static struct {
 
 static struct cpu *pollers_lock(unsigned long *irq)
 {
-    struct cpu *cpu = rt_enter(irq);
+    struct cpu *cpu = rt_enter(irq); /* NULL for one that only tells: rt_wake */
     state_lock(&pollers.queue.lock, RANK_WAITQ);
     return cpu;
 }
@@ -122,13 +122,13 @@ static void poller_restart(struct rt_poller *p)
 static enum rt_poll poller_look(struct rt_poller *p)
 {
     enum rt_poll found = p->look(p->arg);
-    rt_self(); /* it may have lost the CPU */
     if (found == POLL_FOUND) {
         poller_restart(p);
         rt_yield();
     } else if (found == POLL_PENDING) {
         poller_offer(p);
     }
+    rt_self(); /* it may have lost the CPU in a call that sleeps, its own or the offer */
     return found;
 }
 
@@ -146,6 +146,7 @@ void *rt_poller_run(void *poller)
         pollers_unlock(irq);
         enum rt_poll found = poller_look(p);
         pollers_lock(&irq);
+        RT_ASSERT(port_cpu_self() != NULL);
         if (found != POLL_FOUND && !p->ending && (!p->told || MUTANT(POLL_UNTOLD))) {
             poller_wait_locked(p, found);
         }
@@ -180,6 +181,7 @@ void rt_poller_tell(struct rt_poller *p)
 void rt_poller_remove(struct rt_poller *p)
 {
     unsigned long irq;
+    rt_self(); /* the caller may have lost its CPU */
     RT_ASSERT(rt_self() != p->thread);
     struct cpu *cpu = pollers_lock(&irq);
     p->ending = true;
