@@ -99,7 +99,7 @@ IDLE_STEP void idle_found(struct cpu *cpu)
         return;
     }
     uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
-    if (!rt_idle_tells(before - RT_SEARCHING)) {
+    if (!rt_idle_tells(before - RT_SEARCHING, rt.more_searchers)) {
         return;
     }
     bool more = rt_has_work(cpu); /* a fence costs nearly as much as a needless kick */

@@ -16,9 +16,9 @@
  * sleeper that no waker has claimed.
  *
  * A CPU that searches finds what has become ready, and wakes the next one then. With 16 CPUs or
- * more that chain is too slow, so each 16 CPUs may have a searcher more (rt.more_searchers) while
- * others are woken. "Any CPU searches" below means more than these: a waker that finds fewer wakes
- * one, which is never wrong.
+ * more that chain is too slow: there a CPU that has found a thread wakes the next one although
+ * others still search, one for each 16 CPUs (rt.more_searchers). Wakers do not: the thread that they
+ * have made ready is often the only one.
  *
  * Invariants:
  *   1. One freed thread wakes one CPU: the waker claims a sleeper by clearing its bit in idle_map
@@ -31,9 +31,9 @@
  *      By the fence pair (fences.h) the sleeper sees the thread or the waker sees the sleeper (or
  *      another searching CPU, which comes through the same gate). ORDER(idle-wake)
  *   3. While a CPU searched, wakers relied on it, and may have published more threads than the one
- *      that it found. So the last searching CPU (with more_searchers: each on whose departure too
- *      few are left) does the same as a sleeper: it stops counting as searching | sleeper's fence |
- *      has_work? then it wakes a sleeper.
+ *      that it found. So the last searching CPU (and with more_searchers others before it) does the
+ *      same as a sleeper: it stops counting as searching | sleeper's fence | has_work? then it
+ *      wakes a sleeper.
  *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, even if another CPU
  *      searches. So where threads are pinned no CPU counts as searching. Otherwise the word's cache
  *      line would move between CPUs at every short wait.
@@ -83,11 +83,10 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
     return word / RT_SLEEPING;
 }
 
-/* Too few CPUs search (none, on most machines). But one sleeps, or the port must be told
- * (RT_CALLS). */
-ALWAYS_INLINE bool rt_idle_tells(uint32_t word)
+/* At most `searchers` CPUs search, and one sleeps, or the port must be told (RT_CALLS). */
+ALWAYS_INLINE bool rt_idle_tells(uint32_t word, int32_t searchers)
 {
-    return word != 0 && rt_idle_searching(word) <= rt.more_searchers;
+    return word != 0 && rt_idle_searching(word) <= searchers;
 }
 
 /* The amount that a searching CPU adds to the word. */
@@ -114,7 +113,7 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
     waker_fence(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
-        if (unlikely(rt_idle_tells(at_load_rlx(&rt.idle_word)))) {
+        if (unlikely(rt_idle_tells(at_load_rlx(&rt.idle_word), 0))) {
             rt_kick_sleeper(self);
         }
     } else {

@@ -13,11 +13,12 @@
  *
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
  * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
- * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
- * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread:
- * the cache lines of a thread, and those for which it competes, cost about that much. Otherwise the
- * thief waits before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps
- * looking: a CPU never sleeps while there is work.
+ * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A look
+ * that has seen one goes on to the next CPUs: a longer queue there comes first. A batch is worth
+ * its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread: the cache
+ * lines of a thread, and those for which it competes, cost about that much. Otherwise the thief
+ * waits before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking:
+ * a CPU never sleeps while there is work.
  *
  * How far it looks. The owner of a queue pays for each look at it: the line with its length must
  * come back before the next change. So where there are many CPUs, a look covers the nearest ones
@@ -148,7 +149,7 @@ static struct victim victim_among_all(struct steal_queue *sq, unsigned self)
         uint32_t length = runq_estimate(&steal.queues[v].q);
         if (length > best.length) {
             best = (struct victim){v, length};
-            if (steal.victim != VICTIM_MAX) {
+            if (steal.victim != VICTIM_MAX && length != 1) {
                 break;
             }
         }
@@ -174,7 +175,7 @@ static struct victim victim_by_node(struct steal_queue *sq, unsigned self)
         }
         if (length > best.length) {
             best = (struct victim){v, length};
-            if (steal.victim == VICTIM_NEIGHBOUR) {
+            if (steal.victim == VICTIM_NEIGHBOUR && length != 1) {
                 break;
             }
         }

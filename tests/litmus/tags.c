@@ -258,7 +258,7 @@ static uint32_t borrow_found(void)
 }
 static void borrow_sleeper(void)
 {
-    r[2] = rt_idle_tells(borrow_found());
+    r[2] = rt_idle_tells(borrow_found(), 0);
 }
 static void borrow_sleeper_unsigned(void)
 {

@@ -7,8 +7,8 @@
  * The kernel asks a second process about each sched_yield (seccomp), and that process answers late.
  */
 #include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <pirn/poll.h>
 #include <signal.h>
 #include <stddef.h>
