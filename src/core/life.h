@@ -25,6 +25,7 @@ COLD void life_exited_late(void);
 /* The running thread ends. Ends the program if it is the last one and main has gone. */
 ALWAYS_INLINE void life_exited(struct cpu *cpu)
 {
+    RT_ASSERT(cpu != NULL);
     at_add_alone_rel(&cpu->exited, 1); /* ORDER(life) */
     at_fence_light();                  /* ORDER(life-main) */
     if (unlikely(at_load_rlx(&rt.main_gone))) {

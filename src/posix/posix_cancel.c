@@ -98,7 +98,11 @@ int pirn_pthread_setcanceltype(int type, int *old)
     return 0;
 }
 
+/* A thread that has lost its CPU asks for one, which no later function may do for it: it may call
+ * only this one until it is cancelled. */
 void pirn_pthread_testcancel(void)
 {
-    posix_point();
+    if (!PORT_CALLS_BLOCK || likely(port_cpu_self() != NULL) || !rt_is_foreign()) {
+        posix_point();
+    }
 }

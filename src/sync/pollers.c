@@ -136,6 +136,7 @@ void *rt_poller_run(void *poller)
 {
     struct rt_poller *p = poller;
     unsigned long irq;
+    rt_self();                   /* a thread may begin without a CPU (port_tls_begin) */
     life_exited(rt_enter(&irq)); /* without locks: it may end the program */
     state_lock(&pollers.queue.lock, RANK_WAITQ);
     while (!p->ending) {

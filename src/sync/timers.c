@@ -139,6 +139,7 @@ static void timers_call_locked(struct rt_timer *t, uint64_t now, unsigned long *
 void *rt_timers_run(void *unused)
 {
     unsigned long irq;
+    rt_self();                   /* a thread may begin without a CPU (port_tls_begin) */
     life_exited(rt_enter(&irq)); /* without locks: it may end the program */
     state_lock(&timers.queue.lock, RANK_WAITQ);
     while (!timers.ending) {

@@ -65,10 +65,11 @@ static bool is_caller(pid_t pid)
 }
 
 /* The thread that a process id names: the caller, or by the process's own id the main thread. NULL:
- * the kernel handles the call. */
+ * the kernel handles the call. A thread that has lost its CPU gets one: the kernel would set the
+ * CPUs of the kernel thread on which it happens to run. */
 static struct thread *thread_of(pid_t pid)
 {
-    if (at_load_acq(&rt.started) != 2 || port_cpu_self() == NULL) { /* ORDER(start) */
+    if (at_load_acq(&rt.started) != 2 || posix_is_foreign()) { /* ORDER(start) */
         return NULL;
     }
     struct thread *t = is_caller(pid) ? rt_self() : pid == getpid() ? &rt.main_thread : NULL;
