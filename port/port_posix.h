@@ -149,9 +149,9 @@ void port_exec_end(void);
 void port_signals_leave_to_kernel(uint64_t set);
 
 /* If the calling worker has the program's alternate stack (stack_t), with which it began, it gets
- * one of its own. False: it has one already, or there is no memory. */
+ * one of its own. False: it has one already, threads cannot have signals of their own, or there is
+ * no memory. */
 bool port_signal_stack(void *programs);
-bool port_signal_stack_is_programs(void);
 
 /* Call fn(signal, info, context) on the stack that ends at top. */
 void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *), void *top)

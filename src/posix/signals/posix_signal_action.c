@@ -221,15 +221,33 @@ bool posix_signals_mine(void)
     return posix_signals_on() && !posix_is_foreign();
 }
 
-/* Until now the main thread's alternate stack was that of its kernel thread. */
-static void alternate_begin(struct thread *self)
+/* Until now the main thread's mask and alternate stack were those of its kernel thread. Inside the
+ * runtime: in a system call that sleeps for long the thread would lose its CPU, and go on on
+ * another kernel thread. Returns the mask. */
+static uint64_t state_take(stack_t *alternate)
 {
-    stack_t programs;
     unsigned long irq;
+    uint64_t mask = 0;
+    struct cpu *cpu = rt_enter(&irq);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SET_BYTES);
+    if (cpu != NULL) { /* a user thread */
+        at_store_rlx(&cpu->current->sigmask, mask & ~SIGNALS_UNBLOCKABLE);
+        if (!port_signal_stack(alternate)) {
+            alternate->ss_flags = SS_DISABLE;
+        }
+    }
+    rt_leave(irq);
+    return mask;
+}
+
+static void alternate_keep(const stack_t *stack)
+{
+    unsigned long irq;
+    struct thread *self = rt_self();
     signals_lock(&irq);
     struct posix_signals *s = signals_of_locked(self);
-    if (s != NULL && port_signal_stack(&programs) && !(programs.ss_flags & SS_DISABLE)) {
-        s->alternate = programs;
+    if (s != NULL) {
+        s->alternate = *stack;
     }
     signals_unlock(irq);
 }
@@ -237,18 +255,14 @@ static void alternate_begin(struct thread *self)
 /* The program's main thread keeps the mask, handlers and alternate stack that it has set. */
 void posix_signals_started(void)
 {
-    uint64_t mask = 0;
-    bool handlers = false;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SET_BYTES);
-    if (!posix_is_foreign()) {
-        at_store_rlx(&rt_self()->sigmask, mask & ~SIGNALS_UNBLOCKABLE);
-    }
+    stack_t alternate = {.ss_flags = SS_DISABLE};
+    uint64_t mask = state_take(&alternate);
+    bool handlers = false, brings = !(alternate.ss_flags & SS_DISABLE);
     for (int i = 1; i <= SIGNALS; i++) {
         handlers |= (signals.known & SIGNAL_BIT(i)) != 0 && signal_is_caught(&signals.action[i]);
     }
-    bool brings = !posix_is_foreign() && port_signal_stack_is_programs();
     if ((handlers || mask != 0 || brings) && posix_signals_begin() && brings) {
-        alternate_begin(rt_self());
+        alternate_keep(&alternate);
     }
 }
 

@@ -519,16 +519,13 @@ void port_exec_end(void)
     port_signal_mask(NULL);
 }
 
-bool port_signal_stack_is_programs(void)
-{
-    return rt_carrier_port(rt_cpu_carrier(port_cpu_self()))->signal_stack == NULL;
-}
-
 bool port_signal_stack(void *programs)
 {
+    RT_ASSERT(port_irq_is_off()); /* it keeps its CPU, and so its kernel thread */
     struct port_carrier *port = rt_carrier_port(rt_cpu_carrier(port_cpu_self()));
     stack_t mine = {.ss_size = SIGNAL_STACK};
-    if (port->signal_stack != NULL || (mine.ss_sp = port_table_alloc(mine.ss_size)) == NULL) {
+    if (port->signal_stack != NULL || !port_tls_own || !places_known() ||
+        (mine.ss_sp = port_table_alloc(mine.ss_size)) == NULL) {
         return false;
     }
     port->signal_stack = mine.ss_sp;

@@ -121,11 +121,6 @@ void signals_take(void *frame, void *info)
 
 void signals_leave(void) {}
 
-bool port_signal_stack_is_programs(void)
-{
-    return false;
-}
-
 bool port_signal_stack(void *programs)
 {
     (void)programs;

@@ -235,11 +235,6 @@ bool port_signal_stack(void *programs)
     return false;
 }
 
-bool port_signal_stack_is_programs(void)
-{
-    return false;
-}
-
 /* Main is a user thread here. */
 bool port_signal_to_main(int signal, const void *info)
 {
