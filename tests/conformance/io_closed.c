@@ -328,6 +328,7 @@ static __attribute__((constructor)) void add_all(void)
 static void keeps_its_file(ssize_t (*call)(int, char *, size_t), unsigned readers)
 {
     bool right = false;
+    signal(SIGPIPE, SIG_IGN);
     long ms = 2;
     for (int i = 0; i < TRIES && !right; i++, ms *= 2) {
         right = reads_its_file(&kinds[readers == 1 ? 1 : 2], &ways[1], call, readers, ms);
