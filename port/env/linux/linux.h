@@ -212,6 +212,7 @@ void symbols_find(const char *path, struct symbol_named *wanted, unsigned n);
 
 /* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
+void blocked_forked(void);
 void blocked_unmask(uint64_t *set);                   /* out of a set of signals to block */
 bool worker_awake(struct cpu *cpu);                   /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu, uint64_t elapsed); /* ns since the last look */

@@ -239,6 +239,7 @@ static void on_fork_here(void)
             everywhere_forked();
         }
         monitor_forked();
+        blocked_forked();
         reactor_forked();
         affinity_forked();
         signals_forked();

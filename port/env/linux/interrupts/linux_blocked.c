@@ -214,6 +214,13 @@ void blocked_look(struct cpu *cpu, uint64_t elapsed)
     }
 }
 
+/* The parent's monitor may have been about to send. */
+void blocked_forked(void)
+{
+    __atomic_store_n(&sending, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&eager_until, 0, __ATOMIC_RELAXED);
+}
+
 uint64_t blocked_interval(void)
 {
     return probe != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
@@ -255,6 +262,8 @@ void blocked_stop_probes(struct port_carrier *port)
 {
     (void)port;
 }
+
+void blocked_forked(void) {}
 
 uint64_t blocked_interval(void)
 {
