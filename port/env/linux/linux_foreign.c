@@ -10,6 +10,11 @@
  *      need no memory, and under the POSIX layer the program's keys are not among them. (The C++
  *      function for the end of a thread, __cxa_thread_atexit_impl, allocates.)
  *   3. port_tls_thread is written before the value is set.
+ * After the destructors the C library may still call functions that need a stand-in: free(), which
+ * may be the program's; madvise(), which RDMA libraries hook. That one stays as the key's value in
+ * the descriptor of the kernel thread, which lies on its stack; and the C library gives this stack,
+ * as it is, to a later kernel thread. So a kernel thread that has not been identified may find a
+ * stand-in: it ends that one when it gets its own, or at its end.
  */
 #include "linux.h"
 #include "port_calls.h"
@@ -28,6 +33,7 @@
 static struct {
     int (*create)(pthread_key_t *key, void (*end)(void *));
     int (*set)(pthread_key_t key, const void *value);
+    void *(*get)(pthread_key_t key);
     pthread_key_t key;
     uint32_t state; /* enum, (A) */
 } end;
@@ -46,10 +52,10 @@ static NORETURN void no_memory(void)
 }
 
 /* The key's destructors run after those of thread_local objects, and again if there is a new value.
- */
+ * It may be one that was left here. */
 static void foreign_end(void *t)
 {
-    RT_ASSERT(t == port_tls_thread && port_cpu_self() == NULL);
+    RT_ASSERT((port_tls_thread == NULL || t == port_tls_thread) && port_cpu_self() == NULL);
     rt_foreign_free(t);
     port_tls_thread = NULL;
 }
@@ -58,7 +64,9 @@ static void end_make(void)
 {
     *(void **)&end.create = dlsym(RTLD_NEXT, "pthread_key_create");
     *(void **)&end.set = dlsym(RTLD_NEXT, "pthread_setspecific");
-    if (end.create == NULL || end.set == NULL || end.create(&end.key, foreign_end) != 0) {
+    *(void **)&end.get = dlsym(RTLD_NEXT, "pthread_getspecific");
+    if (end.create == NULL || end.set == NULL || end.get == NULL ||
+        end.create(&end.key, foreign_end) != 0) {
         no_memory();
     }
 }
@@ -106,6 +114,13 @@ static bool is_main(int tid)
     return tid == getpid() && !rt_main_is_carrier();
 }
 
+/* NULL: there is none. */
+static struct thread *foreign_left_here(void)
+{
+    bool made = __atomic_load_n(&end.state, __ATOMIC_ACQUIRE) == END_MADE; /* ORDER(helper) */
+    return made ? end.get(end.key) : NULL;
+}
+
 static COLD NOINLINE struct thread *foreign_identify(void)
 {
     int tid = (int)syscall(SYS_gettid);
@@ -118,7 +133,11 @@ static COLD NOINLINE struct thread *foreign_identify(void)
     rt_thread_port(t)->tid = tid;
     port_tls_thread = t;
     if (!main) {
+        struct thread *left = foreign_left_here();
         end_announce(t);
+        if (left != NULL) {
+            rt_foreign_free(left);
+        }
     } else if (port_main_thread == NULL) {
         port_main_handle = port_tls_handle_early();
         port_main_thread = t;
