@@ -576,8 +576,9 @@ CASE(epoll_wait_keeps_its_file)
         by_close(r.fd, wrong);
         feed_bytes(&f);
         join(t);
-        CHECK_EQ(r.got, 1);
-        memcpy(&data, r.bytes, sizeof(data));
+        if (r.got == 1) { /* else it was called between close and dup */
+            memcpy(&data, r.bytes, sizeof(data));
+        }
     }
     CHECK_EQ(data, 1);
 }
