@@ -65,7 +65,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages check-mpi world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-slow check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc cache-aware-doc scaling-doc library-waits-doc mpi-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -379,6 +379,10 @@ check-packaging: $(filter deb wheel,$(PARTS)) $(if $(filter abi,$(PARTS)),check-
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
 	ctest --preset release --parallel $(TEST_JOBS) -C conformance -L conformance
+
+## check-slow: the conformance suite and POSIX threads at random, with system calls that take long now and then (an hour)
+check-slow: setup build-release
+	ctest --preset release --parallel $(JOBS) -C slow -L '^slow$$'
 
 ## check-seeds: the simulator's long run over thousands of seeds (an hour)
 check-seeds: setup build-release
