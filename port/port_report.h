@@ -73,10 +73,14 @@ ALWAYS_INLINE void port_error_text(int error, char *text, size_t size)
 }
 #endif
 
-/* Upcalls. Reports: sync/report.h. The thread's number and name; that it has used up its stack. */
+/* Upcalls. Reports: sync/report.h. The thread's number and name; that it has used up its stack.
+ * What t waits for, or a handler that has interrupted t, and which thread owns that; false: for
+ * nothing. The living thread of this index; "": there is none. */
 uint64_t rt_report_turn(uint64_t now); /* when to call it again */
 void rt_dump(void);
 void rt_describe_thread(const struct thread *t, char *text, size_t size);
+bool rt_describe_wait(const struct thread *t, char *text, size_t size);
+void rt_describe_index(uint32_t index, char *text, size_t size);
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size);
 
 /* Bytes of t's stack, as many as it was to have. */

@@ -152,15 +152,24 @@ ALWAYS_INLINE bool rt_is_inside(void)
     return port_irq_is_off();
 }
 
-/* A handler that waits is the program's mistake, so it gets another message. */
+/* A handler that waits is the program's mistake: it gets another message, which says for what. */
+#ifdef PORT_HANDLERS
+NORETURN COLD void rt_handler_waits(enum wait_reason reason, const void *object);
+#else
+#define rt_handler_waits(reason, object) ((void)(reason), (void)(object))
+#endif
+
+ALWAYS_INLINE bool rt_may_wait(enum wait_reason reason, const void *object)
+{
+    if (!port_may_switch()) {
+        rt_handler_waits(reason, object);
+    }
+    return port_irq_is_on();
+}
+
 ALWAYS_INLINE bool rt_is_outside(void)
 {
-#ifdef PORT_HANDLERS
-    if (!port_may_switch()) {
-        port_handler_refuse("calls a function that waits, which handlers must not do");
-    }
-#endif
-    return port_irq_is_on();
+    return rt_may_wait(WAIT_NONE, NULL);
 }
 
 /* The calling thread, if it has a CPU, else *has is false, and the result NULL. The caller may be

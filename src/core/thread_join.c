@@ -77,6 +77,7 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
     if (unlikely(t == self)) {
         return -EDEADLK;
     }
+    RT_ASSERT(at_load_acq(&t->state) == THREAD_EXITED || rt_may_wait(WAIT_JOIN, t));
     unsigned long irq = port_irq_save();
     if (at_load_acq(&t->state) != THREAD_EXITED) { /* ORDER(exit) */
         int error = 0;

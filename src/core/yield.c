@@ -37,6 +37,20 @@ static struct thread *yield_to(struct cpu *cpu)
     return policy_preempt(cpu, PIRN_WHY_YIELD);
 }
 
+#ifdef PORT_HANDLERS
+/* As if the interrupted thread waited, which the message describes. */
+void rt_handler_waits(enum wait_reason reason, const void *object)
+{
+    struct cpu *cpu = port_cpu_near();
+    RT_ASSERT(!port_may_switch());
+    if (cpu != NULL) {
+        cpu->current->wait_reason = (uint8_t)reason;
+        cpu->current->wait_object = object;
+    }
+    port_handler_refuse("calls a function that waits, which handlers must not do");
+}
+#endif
+
 /* The long way: pick, switch, enqueue on the other side. */
 bool yield_slow(struct cpu *cpu)
 {

@@ -249,6 +249,7 @@ EXPORT pirn_thread_t pirn_self(void)
 
 EXPORT void pirn_exit(void *ret)
 {
+    RT_ASSERT(rt_is_outside());
     struct thread *self = rt_self();
     if (self->flags & THREAD_MAIN) {
         life_main_exit(ret);

@@ -170,7 +170,7 @@ static NOINLINE int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline, bool 
     uint64_t since = 0;
     uint32_t losses = 0;
     unsigned long irq;
-    RT_ASSERT(rt_is_outside() && lockrank_none_held());
+    RT_ASSERT(rt_may_wait(WAIT_MUTEX, m) && lockrank_none_held());
     rt_self();
     if (mutex_spin(m)) {
         return 0;

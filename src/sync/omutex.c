@@ -230,7 +230,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
 {
     unsigned long irq;
     int error = -EBUSY;
-    RT_ASSERT(rt_is_outside() && lockrank_none_held());
+    RT_ASSERT(rt_may_wait(WAIT_MUTEX, m) && lockrank_none_held());
     rt_self();
     while (error == -EBUSY) {
         rt_self(); /* a handler, by rt_signals_act or when the last round left, may have lost the

@@ -206,12 +206,9 @@ static struct thread *mutex_owner(const struct rt_mutex *m)
     return living(m->owner);
 }
 
-/* The thread that must end the wait of t; NULL: none in particular. */
-static struct thread *waits_on(const struct thread *t)
+/* The thread that must end the wait that t describes; NULL: none in particular. */
+static struct thread *wait_ender(const struct thread *t)
 {
-    if (at_load_rlx(&t->state) != THREAD_BLOCKED) {
-        return NULL;
-    }
     switch (t->wait_reason) {
     case WAIT_MUTEX:
         return mutex_owner(t->wait_object);
@@ -225,6 +222,11 @@ static struct thread *waits_on(const struct thread *t)
     default:
         return NULL;
     }
+}
+
+static struct thread *waits_on(const struct thread *t)
+{
+    return at_load_rlx(&t->state) == THREAD_BLOCKED ? wait_ender(t) : NULL;
 }
 
 /* The thread that locked it last is known, and none that lives. */
@@ -242,26 +244,45 @@ static const char *main_text(const struct thread *t)
     return t->flags & THREAD_MAIN && strcmp(t->name, "main") != 0 ? " (main)" : "";
 }
 
+bool rt_describe_wait(const struct thread *t, char *text, size_t size)
+{
+    char object[24] = "", owner[RT_NAME_MAX + 40] = "";
+    const struct thread *on = wait_ender(t);
+    if (t->wait_reason == WAIT_JOIN) {
+        snprintf(owner, sizeof(owner), " %" PRIu32 " \"%s\"", on != NULL ? on->index : 0,
+                 on != NULL ? on->name : "");
+    } else if (wait_is_inner(t->wait_reason) && t->wait_object != NULL) {
+        snprintf(object, sizeof(object), " %p", t->wait_object);
+        if (on != NULL) {
+            snprintf(owner, sizeof(owner), ", owned by thread %" PRIu32 " \"%s\"", on->index,
+                     on->name);
+        } else if (t->wait_reason == WAIT_MUTEX && owner_has_ended(t->wait_object)) {
+            snprintf(owner, sizeof(owner), ", whose owner has ended");
+        }
+    }
+    snprintf(text, size, "%s%s%s",
+             t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?", object, owner);
+    return t->wait_reason != WAIT_NONE;
+}
+
+void rt_describe_index(uint32_t index, char *text, size_t size)
+{
+    const struct thread *t = living(id_thread(index));
+    text[0] = '\0';
+    if (t != NULL) {
+        snprintf(text, size, "thread %" PRIu32 " \"%s\"", t->index, t->name);
+    }
+}
+
 static void say_wait(const struct thread *t)
 {
-    char where[160] = "";
-    const struct thread *on = waits_on(t);
+    char where[160] = "", what[REPORT_TEXT_MAX + RT_NAME_MAX + 64];
     if (!port_where(t, where, sizeof(where))) {
         where[0] = '\0';
     }
-    say("pirn:   thread %" PRIu32 " \"%s\"%s waits for %s", t->index, t->name, main_text(t),
-        t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?");
-    if (t->wait_reason == WAIT_JOIN) {
-        say(" %" PRIu32 " \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
-    } else if (wait_is_inner(t->wait_reason) && t->wait_object != NULL) {
-        say(" %p", t->wait_object);
-        if (on != NULL) {
-            say(", owned by thread %" PRIu32 " \"%s\"", on->index, on->name);
-        } else if (t->wait_reason == WAIT_MUTEX && owner_has_ended(t->wait_object)) {
-            say(", whose owner has ended");
-        }
-    }
-    say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
+    rt_describe_wait(t, what, sizeof(what));
+    say("pirn:   thread %" PRIu32 " \"%s\"%s waits for %s%s%s\n", t->index, t->name, main_text(t),
+        what, where[0] != '\0' ? ", in " : "", where);
     port_say_calls(t);
 }
 

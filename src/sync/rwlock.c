@@ -142,7 +142,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
 {
     unsigned long irq;
     int result = 0;
-    RT_ASSERT(rt_is_outside() && lockrank_none_held());
+    RT_ASSERT(rt_may_wait(writer ? WAIT_WRLOCK : WAIT_RDLOCK, l) && lockrank_none_held());
     const struct thread *self = rt_self();
     rt_enter(&irq);
     state_lock(&l->queue.lock, RANK_WAITQ);

@@ -79,7 +79,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
 {
     unsigned long irq;
     int result = 0;
-    RT_ASSERT(rt_is_outside());
+    RT_ASSERT(rt_may_wait(WAIT_SEM, s));
     rt_self();
     rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
@@ -101,7 +101,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
 static NOINLINE bool sem_wait_plain(struct rt_sem *s)
 {
     unsigned long irq;
-    RT_ASSERT(rt_is_outside());
+    RT_ASSERT(rt_may_wait(WAIT_SEM, s));
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {

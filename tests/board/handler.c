@@ -42,6 +42,7 @@ static pirn_thread_t sleeper;
 static pthread_mutex_t pmutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t pcond = PTHREAD_COND_INITIALIZER;
 static sem_t psem;
+static pthread_spinlock_t spin;
 static volatile bool handled;
 static unsigned posted;
 
@@ -137,6 +138,11 @@ static void waits_for_posix_condition(void)
     pthread_cond_wait(&pcond, &own);
 }
 
+static void waits_for_posix_spin(void)
+{
+    pthread_spin_lock(&spin);
+}
+
 static void sleeps_posix(void)
 {
     usleep(1000);
@@ -203,6 +209,7 @@ static const struct doing {
     {"posix-sem", waits_for_posix_semaphore},
     {"posix-mutex", waits_for_posix_mutex},
     {"posix-cond", waits_for_posix_condition},
+    {"posix-spin", waits_for_posix_spin},
     {"posix-sleep", sleeps_posix},
     {"allowed", does_its_work},
     {"dump", dumps},
@@ -225,6 +232,7 @@ static void *holds(void *unused)
     pirn_mutex_lock(&mutex);
     pthread_mutex_lock(&pmutex);
     pirn_rwlock_wrlock(&rwlock);
+    pthread_spin_lock(&spin);
     pirn_mutex_lock(&settling);
     for (settled = true;;) {
         pirn_cond_wait(&never, &settling);
@@ -270,7 +278,9 @@ int main(int argc, char **argv)
     size_t when = operand[1] != NULL ? OPERAND_CHOICE("WHEN", operand[1], whens) : BUSY;
     CHECK(pirn_barrier_init(&barrier, 2) == 0 && sem_init(&psem, 0, 0) == 0);
     CHECK(pirn_timer_init(&timer, rings, NULL) == 0);
-    CHECK(pirn_create(&sleeper, NULL, holds, NULL) == 0);
+    CHECK(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE) == 0);
+    const pirn_attr_t attr = {.name = "holder"};
+    CHECK(pirn_create(&sleeper, &attr, holds, NULL) == 0);
     settles();
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
     alarm_in(strcmp(doing->name, "quiet") == 0 ? LATE_NS : SOON_NS);

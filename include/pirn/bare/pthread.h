@@ -265,7 +265,8 @@ int pthread_barrierattr_setpshared(pthread_barrierattr_t *attr, int shared);
 int pthread_barrierattr_getpshared(const pthread_barrierattr_t *__restrict attr,
                                    int *__restrict shared);
 
-/* A spinning thread lets other threads of its core run after a while. EBUSY: trylock. */
+/* A spinning thread lets other threads of its core run after a while. EBUSY: trylock. A handler of
+ * an interrupt may call trylock and unlock; one that spins as long ends the program. */
 int pthread_spin_init(pthread_spinlock_t *lock, int shared);
 int pthread_spin_destroy(pthread_spinlock_t *lock);
 int pthread_spin_lock(pthread_spinlock_t *lock);

@@ -157,6 +157,16 @@ void bare_no_room(uintptr_t pc)
     overflow(cpu != NULL ? rt_cpu_thread(cpu) : NULL, pc, arch_core()->stack_low, UINTPTR_MAX);
 }
 
+/* The handler's wait is described as if it were the interrupted thread's. */
+static void say_wait(const struct thread *t)
+{
+    char wait[96], text[128];
+    if (rt_describe_wait(t, wait, sizeof(wait))) {
+        int n = snprintf(text, sizeof(text), "pirn: it waits for %s\n", wait);
+        port_write(text, (size_t)n);
+    }
+}
+
 /* t: the interrupted thread. */
 static NORETURN void handler_refuse(const struct thread *t, const char *what)
 {
@@ -168,6 +178,9 @@ static NORETURN void handler_refuse(const struct thread *t, const char *what)
                            (unsigned long)handler - 1, what)
                 : snprintf(text, sizeof(text), "pirn: the watchdog's function %s\n", what);
     port_write(text, (size_t)n);
+    if (RT_REPORT && t != NULL) {
+        say_wait(t);
+    }
     bare_say_calls(t, (uintptr_t)__builtin_frame_address(0), UINTPTR_MAX, CALLS_OF_FAULT);
     port_panic();
 }

@@ -22,7 +22,11 @@
 #define POSIX_PROCESSES false
 #define POSIX_SHARED_MARK 1u
 
+/* Libraries with assertions add the holder's index to POSIX_SPIN_NAMED, where it is known. */
 enum { POSIX_SPIN_FREE = 0, POSIX_SPIN_HELD = 1 };
+#ifdef PIRN_DEBUG
+#define POSIX_SPIN_NAMED 2u
+#endif
 
 /* The pool for thread->local grows by this many bytes at a time. */
 #define POSIX_SLAB_BYTES (4u << 10)
