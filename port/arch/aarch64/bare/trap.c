@@ -55,7 +55,7 @@ void arch_interrupt(struct arch_frame *frame)
 static const char *data_fault_name(uint64_t syndrome)
 {
     if (SYNDROME_CAUSE(syndrome) == CAUSE_ALIGNMENT) {
-        return "data address not aligned";
+        return "unaligned access";
     }
     return syndrome & SYNDROME_WRITE ? "no such memory to write" : "no such memory to read";
 }

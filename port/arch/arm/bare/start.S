@@ -21,7 +21,8 @@
 /* Of the system control register: translation, data cache, branch prediction, instruction cache;
  * unaligned accesses, tables without subpages as of ARMv6. */
 #define SYSTEM_ON ((1 << 0) | (1 << 2) | (1 << 11) | (1 << 12) | (1 << 22) | (1 << 23))
-/* Alignment checks, vectors at 0xffff0000, remapped types of memory, access flags. */
+/* Alignment checks (bare_aligned turns them on), vectors at 0xffff0000, remapped types of memory,
+ * access flags. */
 #define SYSTEM_OFF ((1 << 1) | (1 << 13) | (1 << 28) | (1 << 29))
 #define COPROCESSORS_FP 0xf00000
 #define FP_ON 0x40000000
@@ -92,6 +93,8 @@ _start:
     orr     r0, r0, r1
     ldr     r1, =SYSTEM_OFF
     bic     r0, r0, r1
+    ldr     r1, =bare_aligned
+    orr     r0, r0, r1, lsl #1          /* unaligned accesses trap */
     mcr     p15, 0, r0, c1, c0, 0
     instruction_barrier
 

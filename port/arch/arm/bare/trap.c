@@ -35,7 +35,7 @@ void arch_interrupt(struct arch_frame *frame)
 static const char *data_fault_name(uint32_t status)
 {
     if (STATUS_CAUSE(status) == CAUSE_ALIGNMENT) {
-        return "data address not aligned";
+        return "unaligned access";
     }
     return status & STATUS_WRITE ? "no such memory to write" : "no such memory to read";
 }

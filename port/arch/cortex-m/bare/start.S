@@ -67,6 +67,8 @@ _start:
     ldr     r0, [r1]
     ldr     r2, =CONFIGURATION_ON
     orr     r0, r0, r2
+    ldr     r2, =bare_aligned
+    orr     r0, r0, r2, lsl #3          /* unaligned accesses trap */
     str     r0, [r1]
     ldr     r1, =SYSTEM_HANDLERS
     ldr     r0, [r1]

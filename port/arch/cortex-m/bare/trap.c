@@ -98,7 +98,7 @@ static const char *fault_name(uint32_t status, uintptr_t pc)
         return data_fault(pc);
     }
     if (status & NOT_ALIGNED) {
-        return "data address not aligned";
+        return "unaligned access";
     }
     if (status & DIVIDED_BY_0) {
         return "division by zero";

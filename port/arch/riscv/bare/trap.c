@@ -23,9 +23,9 @@ static const char *exception_name(unsigned long cause)
                                         "no such instruction memory",
                                         "illegal instruction",
                                         "breakpoint",
-                                        "load address not aligned",
+                                        "unaligned access, a load",
                                         "no such memory to read",
-                                        "store address not aligned",
+                                        "unaligned access, a store",
                                         "no such memory to write"};
     return cause < ARRAY_SIZE(names) ? names[cause] : "unexpected exception";
 }
