@@ -44,18 +44,20 @@ static bool is_return(uintptr_t word, bool outside)
            !(outside && in_library(word) && in_library(target));
 }
 
-/* The library's own innermost calls say nothing: they are left out; and repeated ones. */
+/* The library's own innermost calls say nothing: they are left out; and repeated ones, also of two
+ * by turns, as in a recursion whose frames hold a number that looks like a call. */
 void bare_say_calls(const struct thread *t, uintptr_t from, uintptr_t to, unsigned lines)
 {
     const uintptr_t size = sizeof(uintptr_t);
-    uintptr_t end = stack_end(t, from), last = 0;
+    uintptr_t end = stack_end(t, from), last = 0, before = 0;
     bool any = false;
     end = end < to ? end : to;
     for (uintptr_t at = (from + size - 1) & ~(size - 1); at < end && lines != 0; at += size) {
         uintptr_t word = *(const volatile uintptr_t *)at;
-        if (word == last || !is_return(word, last != 0 && !in_library(last))) {
+        if (word == last || word == before || !is_return(word, last != 0 && !in_library(last))) {
             continue;
         }
+        before = last;
         last = word;
         any |= !in_library(word);
         if (any) {
