@@ -80,11 +80,13 @@
 #else
 #define RT_INPUT true
 #endif
-/* Are there pollers: <pirn/poll.h>? */
+/* Are there pollers: <pirn/poll.h>; labels of waits: <pirn/label.h>? */
 #ifdef PIRN_BARE
 #define RT_POLLERS false
+#define RT_LABELS false
 #else
 #define RT_POLLERS true
+#define RT_LABELS true
 #endif
 #ifdef PIRN_WITHOUT_PROF
 #define RT_PROF false

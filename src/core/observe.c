@@ -20,6 +20,7 @@ const char *thread_wait_name(uint32_t reason)
         [WAIT_CALL] = "call",       [WAIT_IO] = "io",           [WAIT_SIGNAL] = "signal",
         [WAIT_FUTEX] = "futex",     [WAIT_FLAGS] = "flags",     [WAIT_MESSAGE] = "message",
         [WAIT_ROOM] = "room",       [WAIT_TIMER] = "timer",     [WAIT_POLL] = "poll",
+        [WAIT_LABEL] = "label",
     };
     _Static_assert(ARRAY_SIZE(names) == WAIT_REASONS, "each has a name");
     return reason < ARRAY_SIZE(names) ? names[reason] : "corrupt";

@@ -93,6 +93,7 @@ enum wait_reason {
     WAIT_ROOM,    /* for room in a queue of messages */
     WAIT_TIMER,   /* the thread that runs timers: for the next one */
     WAIT_POLL,    /* the thread of a poller: until it looks next */
+    WAIT_LABEL,   /* for something of a library's, which wait_object describes: label.h */
     WAIT_REASONS,
 };
 

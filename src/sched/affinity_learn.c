@@ -41,6 +41,7 @@ static bool reads_data(const struct thread *t)
     case WAIT_FE_FULL:
     case WAIT_FLAGS:
     case WAIT_MESSAGE:
+    case WAIT_LABEL:
         return true;
     default:
         return false;

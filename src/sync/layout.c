@@ -8,6 +8,7 @@
 #include "carrier.h"
 #include "id.h"
 #include "io.h"
+#include "label.h"
 #include "omutex.h"
 #include "report.h"
 #include "runtime.h"
@@ -92,6 +93,9 @@ static const struct layout_entry entries[] LAYOUT_PART(".entries") = {
     SIZE(rt_io),
     FIELD(io_waiter, io),
     FIELD(io_waiter, n),
+    FIELD(pirn_label, name),
+    FIELD(pirn_label, fields),
+    FIELD(pirn_label, values),
     FIELD(rt_mutex, owner),
     FIELD(rt_mutex, kind),
     FIELD(rt_omutex, word),
@@ -115,6 +119,7 @@ static const struct layout_entry entries[] LAYOUT_PART(".entries") = {
     CONSTANT(WAIT_SLEEP),
     CONSTANT(WAIT_CALL),
     CONSTANT(WAIT_IO),
+    CONSTANT(WAIT_LABEL),
     CONSTANT(SCHED_CLASS_FIFO),
     CONSTANT(SCHED_CLASS_RR),
     CONSTANT(SCHED_CLASS_MASK),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "id.h"
+#include "label.h"
 #include "omutex.h"
 #include "port_foreign.h"
 #include "port_io.h"
@@ -46,6 +47,7 @@ static bool wait_is_inner(uint8_t reason)
     case WAIT_ROOM:
     case WAIT_TIMER:
     case WAIT_POLL:
+    case WAIT_LABEL:
         return true;
     default:
         return false;
@@ -248,6 +250,10 @@ bool rt_describe_wait(const struct thread *t, char *text, size_t size)
 {
     char object[24] = "", owner[RT_NAME_MAX + 40] = "";
     const struct thread *on = wait_ender(t);
+    if (RT_LABELS && t->wait_reason == WAIT_LABEL) {
+        rt_label_text(t->wait_object, text, size);
+        return true;
+    }
     if (t->wait_reason == WAIT_JOIN) {
         snprintf(owner, sizeof(owner), " %" PRIu32 " \"%s\"", on != NULL ? on->index : 0,
                  on != NULL ? on->name : "");
@@ -276,13 +282,14 @@ void rt_describe_index(uint32_t index, char *text, size_t size)
 
 static void say_wait(const struct thread *t)
 {
-    char where[160] = "", what[REPORT_TEXT_MAX + RT_NAME_MAX + 64];
+    char where[160] = "";
+    char what[RT_LABELS ? PIRN_LABEL_TEXT_MAX : REPORT_TEXT_MAX + RT_NAME_MAX + 64];
     if (!port_where(t, where, sizeof(where))) {
         where[0] = '\0';
     }
     rt_describe_wait(t, what, sizeof(what));
-    say("pirn:   thread %" PRIu32 " \"%s\"%s waits for %s%s%s\n", t->index, t->name, main_text(t),
-        what, where[0] != '\0' ? ", in " : "", where);
+    say("pirn:   thread %" PRIu32 " \"%s\"%s waits for %s", t->index, t->name, main_text(t), what);
+    say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
     port_say_calls(t);
 }
 

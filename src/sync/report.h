@@ -41,7 +41,7 @@
         [WAIT_FE_EMPTY] = "empty word", [WAIT_CALL] = "call", [WAIT_IO] = "descriptor",            \
         [WAIT_SIGNAL] = "signal", [WAIT_FUTEX] = "futex", [WAIT_FLAGS] = "event flags",            \
         [WAIT_MESSAGE] = "message", [WAIT_ROOM] = "room in queue", [WAIT_TIMER] = "timer",         \
-        [WAIT_POLL] = "poll",                                                                      \
+        [WAIT_POLL] = "poll", [WAIT_LABEL] = "label",                                              \
     }
 extern const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX];
 

@@ -98,7 +98,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
 }
 
 /* Nothing but a post ends the wait. */
-static NOINLINE bool sem_wait_plain(struct rt_sem *s)
+ALWAYS_INLINE bool sem_wait_for(struct rt_sem *s, enum wait_reason reason, const void *object)
 {
     unsigned long irq;
     RT_ASSERT(rt_may_wait(WAIT_SEM, s));
@@ -106,16 +106,29 @@ static NOINLINE bool sem_wait_plain(struct rt_sem *s)
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
         struct waitq_options options = {
-            .deadline = UINT64_MAX, .object = s, .reason = WAIT_SEM, .rank = RANK_WAITQ};
+            .deadline = UINT64_MAX, .object = object, .reason = reason, .rank = RANK_WAITQ};
         waitq_block_inline_locked(cpu, &s->queue, options);
     }
     rt_leave(irq);
     return true;
 }
 
+static NOINLINE bool sem_wait_plain(struct rt_sem *s)
+{
+    return sem_wait_for(s, WAIT_SEM, s);
+}
+
 bool rt_sem_wait(struct rt_sem *s)
 {
     return sem_trywait(s) != 0 && sem_wait_plain(s);
+}
+
+void rt_sem_wait_as(struct rt_sem *s, const struct pirn_label *label)
+{
+    RT_ASSERT(label != NULL);
+    if (sem_trywait(s) != 0) {
+        sem_wait_for(s, WAIT_LABEL, label);
+    }
 }
 
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline)

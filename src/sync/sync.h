@@ -170,6 +170,9 @@ int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
 int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline);
 /* The same without deadline; true: the caller was switched away. For PORT_ARCH_RETURN_BY_JUMP. */
 bool rt_sem_wait(struct rt_sem *s);
+/* The same with a label (core/label.h), which stays until the call returns. */
+struct pirn_label;
+void rt_sem_wait_as(struct rt_sem *s, const struct pirn_label *label);
 int rt_sem_post(struct rt_sem *s);
 uint32_t rt_sem_value(struct rt_sem *s);
 

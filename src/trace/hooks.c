@@ -8,6 +8,7 @@
 
 #include "cpu.h"
 #include "file.h"
+#include "label.h"
 #include "port_calls.h"
 #include "trace.h"
 
@@ -107,8 +108,27 @@ void trace_exit_on(const struct cpu *cpu)
     emit(cpu, RING_LATER, (struct trace_what){TRACE_EV_EXIT, 0, TRACE_AB(t->index, t->generation)});
 }
 
+/* The text in parts of TRACE_TEXT_MAX bytes. */
+static void emit_label(const struct cpu *cpu, const struct pirn_label *label)
+{
+    char text[PIRN_LABEL_TEXT_MAX + TRACE_TEXT_MAX] = "";
+    struct trace_writer *w = writer_of(cpu);
+    size_t length = rt_label_text(label, text, PIRN_LABEL_TEXT_MAX);
+    for (unsigned at = 0; at < length && at < PIRN_LABEL_TEXT_MAX; at += TRACE_TEXT_MAX) {
+        struct trace_what what = {TRACE_EV_LABEL, (uint16_t)(at / TRACE_TEXT_MAX), 0};
+        if (w != NULL) {
+            ring_write_slow(w, cpu->current->index, RING_LATER, what, text + at);
+        } else {
+            emit_outside(what, text + at);
+        }
+    }
+}
+
 void trace_block_on(const struct cpu *cpu, const struct thread *t)
 {
+    if (RT_LABELS && t->wait_reason == WAIT_LABEL) {
+        emit_label(cpu, t->wait_object);
+    }
     emit(cpu, RING_LATER,
          (struct trace_what){TRACE_EV_BLOCK, t->wait_reason, (uintptr_t)t->wait_object});
 }

@@ -3,7 +3,9 @@
  * Suite poll: pollers (<pirn/poll.h>). A "device", which is a kernel thread that is no worker or a
  * thread that never waits, completes requests and tells nobody. The oracles: each request is found
  * once, and the test ends at all: a request that no look finds is a deadlock in the simulator.
+ * Every second wait has a label (<pirn/label.h>).
  */
+#include <pirn/label.h>
 #include <pirn/poll.h>
 
 #include "sync_tests.h"
@@ -53,7 +55,12 @@ static void wait_for(struct device *d, unsigned i)
 {
     TEST_SET(&d->request[i], WANTED);
     pirn_poller_tell(&d->poller);
-    pirn_sem_wait(&d->found[i]);
+    if (i % 2 == 0) {
+        pirn_sem_wait(&d->found[i]);
+    } else {
+        pirn_label_t label = {"request", "number", {i}};
+        pirn_sem_wait_as(&d->found[i], &label);
+    }
     CHECK(TEST_GET(&d->request[i]) == FOUND && pirn_sem_value(&d->found[i]) == 0);
     TEST_SET(&d->request[i], FREE);
 }
@@ -253,7 +260,39 @@ static void test_poller_looks_less_often_when_nothing_comes(void *unused)
 #define SIMULATED
 #endif
 
+static void is_text(const pirn_label_t *label, const char *expected)
+{
+    char text[PIRN_LABEL_TEXT_MAX], cut[6];
+    CHECK(pirn_label_text(label, text, sizeof(text)) == strlen(expected));
+    CHECK(strcmp(text, expected) == 0);
+    CHECK(pirn_label_text(label, cut, sizeof(cut)) == strlen(expected));
+    CHECK(strlen(cut) == 5 && strncmp(cut, expected, 5) == 0);
+    CHECK(pirn_label_text(label, NULL, 0) == strlen(expected));
+}
+
+static void test_label_is_text_when_fields_differ(void *unused)
+{
+    (void)unused;
+    pirn_label_t label = {"receive", NULL, {0}};
+    is_text(&label, "receive");
+    label.fields = "source tag comm:s comm:x";
+    label.values[0] = -1;
+    label.values[1] = PIRN_LABEL_ANY;
+    label.values[2] = 0;
+    label.values[3] = 255;
+    is_text(&label, "receive source=-1 tag=any comm=0xff");
+    label.values[0] = PIRN_LABEL_NONE;
+    label.values[2] = (int64_t)(uintptr_t) "world";
+    label.values[3] = PIRN_LABEL_NONE;
+    is_text(&label, "receive tag=any comm=world");
+    label.fields = "a b c:s d e f g h";
+    label.values[3] = label.values[4] = INT64_MAX;
+    label.values[5] = 1;
+    is_text(&label, "receive b=any c=world d=9223372036854775807 e=9223372036854775807 f=1");
+}
+
 static const struct test tests[] = {
+    {"label_is_text_when_fields_differ", test_label_is_text_when_fields_differ, 0},
     {"poller_finds_all_when_device_is_outside", test_poller_finds_all_when_device_is_outside, 0},
     {"poller_finds_all_when_foreign_threads_wait", test_poller_finds_all_when_foreign_threads_wait,
      0},

@@ -348,6 +348,27 @@ class Runtime:
         fds = [str(layout.field(at + i * size, "rt_io.fd")) for i in range(shown)]
         return f"waiting for descriptor {', '.join(fds)}" + (" ..." if n > shown else "")
 
+    def label_text(self, at: int) -> str:
+        """What a library says that its thread waits for: <pirn/label.h>."""
+        layout = self.layout
+
+        def text(address: int) -> str:
+            kind = gdb.lookup_type("char").pointer()
+            return gdb.Value(address).cast(kind).string(errors="replace")
+
+        name, fields = (layout.field(at, f"pirn_label.{one}") for one in ("name", "fields"))
+        names = text(fields).split() if fields else []
+        values = read(at + layout.entry["pirn_label.values"][0], 48)
+        words = [text(name)]
+        for field, value in zip(names, struct.unpack(f"{layout.form}6q", values), strict=False):
+            which, _, how = field.partition(":")
+            if value == -(1 << 63) or (how == "s" and value == 0):
+                continue
+            word = value & (1 << 64) - 1
+            said = "any" if value == 1 - (1 << 63) else text(word) if how == "s" else str(value)
+            words.append(f"{which}={hex(word) if how == 'x' and said != 'any' else said}")
+        return " ".join(words)
+
     def limit(self, t: Record) -> str:
         if not self.layout.has("thread.timer.armed") or not t["timer.armed"]:
             return ""
@@ -363,6 +384,8 @@ class Runtime:
             return Waits(self.descriptors(what) + self.limit(t), None)
         if reason == layout.WAIT_JOIN:
             return Waits(f"waiting for the end of thread {self.label(what)}{self.limit(t)}", what)
+        if reason == layout.WAIT_LABEL:
+            return Waits(f"waiting for {self.label_text(what)}{self.limit(t)}", None)
         name = layout.reason[reason] if reason < len(layout.reason) else f"reason {reason}"
         if reason == layout.WAIT_MUTEX:
             on = self.mutex_owner(what)

@@ -13,6 +13,7 @@ from profiles import program
 
 from pirn_tools.binary import names
 from pirn_tools.binary.layout import ENTRY, HEAD, SYMBOL
+from pirn_tools.live.labels import ANY, NONE
 from pirn_tools.live.process import Mapping, Process
 
 PID = 4242
@@ -23,7 +24,16 @@ ZEROES, ONES, ITSELF = 1 << 44, 2 << 44, 3 << 44  # without end: so many bytes
 SLOTS, CROWD = 4 << 44, 5 << 44  # a table of threads without end, and they
 ENDLESS = 1 << 44
 APART = 0x400  # one descriptor from the next
-REASONS = ("nothing", "mutex", "rwlock to read", "rwlock to write", "end", "sleep", "descriptor")
+REASONS = (
+    "nothing",
+    "mutex",
+    "rwlock to read",
+    "rwlock to write",
+    "end",
+    "sleep",
+    "descriptor",
+    "label",
+)
 VALUES = {
     "ID_CHUNK_BITS": 4,
     "ID_CHUNKS": 8,
@@ -43,6 +53,7 @@ VALUES = {
     "WAIT_JOIN": 4,
     "WAIT_SLEEP": 5,
     "WAIT_IO": 6,
+    "WAIT_LABEL": 7,
     "SCHED_CLASS_FIFO": 1,
     "SCHED_CLASS_RR": 2,
     "SCHED_CLASS_MASK": 3,
@@ -51,7 +62,13 @@ VALUES = {
     "OM_PROTECT": 64,
     "OM_OWNER": 0x3FFFFFFF,
 }
-WIDE = {"rt.cpus": 64, "thread.name": 16, "thread.port": 8, "port_carrier.times": 8}
+WIDE = {
+    "pirn_label.values": 48,
+    "rt.cpus": 64,
+    "thread.name": 16,
+    "thread.port": 8,
+    "port_carrier.times": 8,
+}
 
 
 @functools.cache
@@ -152,7 +169,7 @@ def whole() -> Image:
     _threads(image)
     slots = b"".join(
         descriptor(i).to_bytes(8, "little").ljust(table["sizeof.id_slot"][0], b"\0")
-        if i < 12
+        if i < 13
         else bytes(table["sizeof.id_slot"][0])
         for i in range(16)
     )
@@ -177,6 +194,14 @@ def _threads(image: Image) -> None:
     blocked(index=9, wait_reason=VALUES["WAIT_RDLOCK"], wait_object=OBJECTS + 0x400)
     thread(image, 10, "READY", priority=7, sched__attr=VALUES["SCHED_CLASS_FIFO"])
     thread(image, 11, "BLOCKED", flags=VALUES["THREAD_FOREIGN"], port__tid=PID + 5)
+    blocked(index=12, wait_reason=VALUES["WAIT_LABEL"], wait_object=OBJECTS + 0x900)
+    words = b"MPI_Recv\0source tag:x comm:s bytes\0world\0"
+    image.put(OBJECTS + 0xA00, words.ljust(512, b"\0"))
+    values = struct.pack("<6q", ANY, 255, OBJECTS + 0xA00 + words.index(b"world"), NONE, 5, 5)
+    fields = OBJECTS + 0xA00 + words.index(b"source")
+    image.structure(
+        "pirn_label", OBJECTS + 0x900, name=OBJECTS + 0xA00, fields=fields, values=values
+    )
     image.structure("rt_mutex", mutexes[0], owner=descriptor(5))
     image.structure("rt_mutex", mutexes[1], owner=descriptor(4))
     image.structure("rt_omutex", mutexes[2], word=4)

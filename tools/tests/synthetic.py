@@ -22,7 +22,7 @@ START_CLOCK = 7_000_000_000
 START_NS = 5_000_000_000
 HZ = 2_000_000_000  # ticks of the clock in a second
 SWITCH = {0: "start", 1: "yield", 2: "block", 3: "exit", 4: "preempt", 5: "idle"}
-WAIT = {1: "mutex", 2: "cond", 3: "sem", 8: "join", 9: "sleep", 12: "call"}
+WAIT = {1: "mutex", 2: "cond", 3: "sem", 8: "join", 9: "sleep", 12: "call", 22: "label"}
 WAKE = {0: "unlock", 1: "post", 2: "timer"}
 STATE = {0: "new", 1: "ready", 2: "running", 3: "blocked", 4: "exited", 5: "idle"}
 

@@ -32,7 +32,8 @@ def test_damaged_processes_are_shown_or_refused_within_limits() -> None:
 
 def test_undamaged_process_is_shown_whole() -> None:
     text = fuzz_layout.use(Foreign(foreign.whole()), random.Random(1))
-    assert "policy steal: 10 threads: 1 running, 1 in calls, 1 ready, 7 blocked" in text
+    assert "policy steal: 11 threads: 1 running, 1 in calls, 1 ready, 8 blocked" in text
+    assert "MPI_Recv source=any tag=0xff comm=world" in text
     assert 'mutex 0x90000, owned by 5.1 "thread-5"' in text
     assert "Cycle: 4.1" in text
 

@@ -30,6 +30,7 @@ CONSTANTS = {  # the largest that is believed
             *("THREAD_NEW", "THREAD_READY", "THREAD_RUNNING", "THREAD_BLOCKED"),
             *("THREAD_IDLE", "THREAD_MAIN", "THREAD_FOREIGN"),
             *("WAIT_MUTEX", "WAIT_RDLOCK", "WAIT_WRLOCK", "WAIT_JOIN", "WAIT_SLEEP", "WAIT_IO"),
+            "WAIT_LABEL",
             *("SCHED_CLASS_FIFO", "SCHED_CLASS_RR", "SCHED_CLASS_MASK", "SCHED_WEIGHT_DEFAULT"),
             *("OM_ROBUST", "OM_INHERIT", "OM_PROTECT", "OM_OWNER"),
         ),
@@ -47,9 +48,10 @@ FIELDS = (  # numbers
     *("thread.stack_top", "thread.index", "thread.generation", "thread.wait_object"),
     "thread.carrier",
     *("id_slot.thread", "rt_io.fd", "io_waiter.io", "io_waiter.n"),
+    *("pirn_label.name", "pirn_label.fields"),
     *("rt_mutex.owner", "rt_mutex.kind", "rt_omutex.word", "rt_rwlock.owner_hint"),
 )
-PLACES = ("rt.cpus", "thread.name")  # more than a number
+PLACES = ("rt.cpus", "thread.name", "pirn_label.values")  # more than a number
 TIMES = (  # of the CPU time of threads, where the library counts it
     *("cpu.port.cpus", "thread.port.used", "thread.port.timed_on", "port_carrier.tid"),
     *("times.seq", "times.timed", "times.span_at", "times.kernel_at", "times.short_ns"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pirn_tools.binary.memory import UnreadableError
+from pirn_tools.live import labels
 from pirn_tools.live.descriptors import Descriptors
 from pirn_tools.live.snapshot import Runtime, Snapshot, Thread
 
@@ -102,6 +103,8 @@ class Waits:
                 return Wait(name, "", left=left)
             if t.reason == layout["WAIT_IO"]:
                 return Wait(name, self._descriptors(t.object), left=left)
+            if t.reason == layout["WAIT_LABEL"]:
+                return Wait(*labels.read(self.runtime, t.object))
             if t.reason == layout["WAIT_JOIN"]:
                 on = self.snapshot.by_at.get(t.object)
                 return Wait(name, on.label if on is not None else "?", on, left=left)

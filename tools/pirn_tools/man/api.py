@@ -22,6 +22,7 @@ OTHERS = (
     "queue.h",
     "timer.h",
     "poll.h",
+    "label.h",
 )
 BOARDS = ("irq.h", "watchdog.h")
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pirn_tools.trace import labels
 from pirn_tools.trace.lives import IDLING, Lives, Reference, Thread, pack, tells_life
 from pirn_tools.trace.read import KEEPS_OLDEST, RING_THREAD, Trace
 
@@ -154,6 +155,7 @@ class Model:
 
 def build(trace: Trace) -> Model:
     """All of it, from the arrays of read.py."""
+    labels.name_waits(trace)
     lives = Lives(trace)
     references, marked = _named(trace, lives)
     lives.settle([*marked, *(one.guess for one in references.values())])
