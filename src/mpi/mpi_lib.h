@@ -12,6 +12,7 @@
 #define PIRN_MPI_LIB_H
 
 #include <mpi.h>
+#include <pirn/label.h>
 #include <pirn/poll.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -31,6 +32,7 @@ struct mpi_lib {
     pirn_mutex_t lock;        /* guards (L) */
     struct mpi_list incoming; /* (L) not yet taken by the poller */
     bool handlers;            /* (L) the program has set an error handler */
+    bool named;               /* the program has given a communicator a name: never false again */
     unsigned trying;          /* (L) threads that the poller has sent to try again */
     pirn_mutex_t turn;        /* serial: held by the thread that calls MPI */
     pirn_thread_t holder;     /* of `turn`; a thread compares it with itself */
@@ -65,6 +67,36 @@ static inline void mpi_leave(void)
         mpi_error_;                                                                                \
     })
 
+/* What a call of the program waits for, for people: mpi_label.c makes words of it. */
+enum mpi_what { MPI_HAS_NOTHING, MPI_HAS_COMM, MPI_HAS_REQUESTS, MPI_HAS_SOURCE, MPI_HAS_DEST };
+struct mpi_call {
+    const char *name; /* "MPI_Recv" */
+    enum mpi_what has;
+    int peer, tag; /* SOURCE, DEST */
+    int count;     /* of elements: SOURCE, DEST; of requests: REQUESTS */
+    MPI_Datatype type;
+    MPI_Comm comm; /* not REQUESTS */
+};
+
+#define MPI_IN(name_, count_, type_, source_, tag_, comm_)                                         \
+    {                                                                                              \
+        .name = (name_), .has = MPI_HAS_SOURCE, .peer = (source_), .tag = (tag_),                  \
+        .count = (count_), .type = (type_), .comm = (comm_)                                        \
+    }
+#define MPI_NOTHING(name_)                                                                         \
+    {                                                                                              \
+        .name = (name_)                                                                            \
+    }
+#define MPI_ALL(name_, comm_)                                                                      \
+    {                                                                                              \
+        .name = (name_), .has = MPI_HAS_COMM, .comm = (comm_)                                      \
+    }
+#define MPI_OUT(name_, count_, type_, dest_, tag_, comm_)                                          \
+    {                                                                                              \
+        .name = (name_), .has = MPI_HAS_DEST, .peer = (dest_), .tag = (tag_), .count = (count_),   \
+        .type = (type_), .comm = (comm_)                                                           \
+    }
+
 /* What a thread waits for. */
 enum mpi_wait {
     MPI_WAIT_ALL,    /* all of its requests */
@@ -92,6 +124,9 @@ struct mpi_waiter {
     MPI_Comm comm;
     MPI_Message *message;
     MPI_Win win;
+    const struct mpi_call *call;
+    pirn_label_t label;             /* what pirn ps and others show */
+    char name[PIRN_LABEL_WORD_MAX]; /* the communicator's */
     struct mpi_waiter *next;
     pirn_sem_t done;
 };
@@ -101,11 +136,14 @@ struct mpi_waiter {
 void mpi_block(struct mpi_waiter *w);
 void mpi_tried(struct mpi_waiter *w);
 
-/* Wait for a request, as MPI_Wait does. file: its errors go to the handler of a file. */
-int mpi_wait(MPI_Request *request, MPI_Status *status, bool file);
+/* w->label, by w->call. */
+void mpi_label(struct mpi_waiter *w);
 
-/* Wait until all processes of `comm` call this. */
-int mpi_gather(MPI_Comm comm);
+/* Wait for a request, as MPI_Wait does. file: its errors go to the handler of a file. */
+int mpi_wait(const struct mpi_call *call, MPI_Request *request, MPI_Status *status, bool file);
+
+/* Wait until all processes of `comm` call this, for a call of that name. */
+int mpi_gather(const char *name, MPI_Comm comm);
 
 /* Before and after MPI: mpi_poll.c. 0 or -errno. */
 int mpi_poll_begin(void);

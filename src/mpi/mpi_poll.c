@@ -78,6 +78,7 @@ void mpi_block(struct mpi_waiter *w)
 {
     bool again = w->again;
     pirn_sem_init(&w->done, 0);
+    mpi_label(w);
     w->again = false;
     w->at = 0;
     w->looks = 0;
@@ -89,7 +90,7 @@ void mpi_block(struct mpi_waiter *w)
     if (!again) {
         pirn_poller_tell(&mpi_lib.poller);
     }
-    pirn_sem_wait(&w->done);
+    pirn_sem_wait_as(&w->done, &w->label);
 }
 
 void mpi_tried(struct mpi_waiter *w)
@@ -101,9 +102,10 @@ void mpi_tried(struct mpi_waiter *w)
     }
 }
 
-int mpi_wait(MPI_Request *request, MPI_Status *status, bool file)
+int mpi_wait(const struct mpi_call *call, MPI_Request *request, MPI_Status *status, bool file)
 {
     struct mpi_waiter w = {.kind = file ? MPI_WAIT_FILE : MPI_WAIT_ALL,
+                           .call = call,
                            .whole = !file,
                            .count = 1,
                            .requests = request,
@@ -126,11 +128,12 @@ int mpi_wait(MPI_Request *request, MPI_Status *status, bool file)
     }
 }
 
-int mpi_gather(MPI_Comm comm)
+int mpi_gather(const char *name, MPI_Comm comm)
 {
+    struct mpi_call call = {.name = name, .has = MPI_HAS_COMM, .comm = comm};
     MPI_Request request = MPI_REQUEST_NULL;
     int error = MPI_TURN(PMPI_Ibarrier(comm, &request));
-    return error == MPI_SUCCESS ? mpi_wait(&request, MPI_STATUS_IGNORE, false) : error;
+    return error == MPI_SUCCESS ? mpi_wait(&call, &request, MPI_STATUS_IGNORE, false) : error;
 }
 
 /* ---- the poller ---- */

@@ -70,7 +70,7 @@ EXPORT int MPI_Finalize(void)
     if (!mpi_lib.running) {
         return PMPI_Finalize();
     }
-    int error = mpi_gather(MPI_COMM_WORLD);
+    int error = mpi_gather("MPI_Finalize", MPI_COMM_WORLD);
     if (error != MPI_SUCCESS) {
         return error;
     }

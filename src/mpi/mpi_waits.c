@@ -11,7 +11,8 @@
 
 EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return mpi_lib.running ? mpi_wait(request, status, false) : PMPI_Wait(request, status);
+    static const struct mpi_call call = {.name = "MPI_Wait", .has = MPI_HAS_REQUESTS, .count = 1};
+    return mpi_lib.running ? mpi_wait(&call, request, status, false) : PMPI_Wait(request, status);
 }
 
 EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -19,7 +20,9 @@ EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     if (!mpi_lib.running) {
         return PMPI_Waitall(count, requests, statuses);
     }
+    const struct mpi_call call = {.name = "MPI_Waitall", .has = MPI_HAS_REQUESTS, .count = count};
     struct mpi_waiter w = {.kind = MPI_WAIT_ALL,
+                           .call = &call,
                            .whole = true,
                            .count = count,
                            .requests = requests,
@@ -41,7 +44,9 @@ EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 
 EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    struct mpi_waiter w = {.kind = MPI_WAIT_ANY, .count = count, .requests = requests};
+    const struct mpi_call call = {.name = "MPI_Waitany", .has = MPI_HAS_REQUESTS, .count = count};
+    struct mpi_waiter w = {
+        .kind = MPI_WAIT_ANY, .call = &call, .count = count, .requests = requests};
     if (!mpi_lib.running) {
         return PMPI_Waitany(count, requests, index, status);
     }
@@ -58,7 +63,9 @@ EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status
 EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[],
                         MPI_Status statuses[])
 {
-    struct mpi_waiter w = {.kind = MPI_WAIT_ANY, .count = count, .requests = requests};
+    const struct mpi_call call = {.name = "MPI_Waitsome", .has = MPI_HAS_REQUESTS, .count = count};
+    struct mpi_waiter w = {
+        .kind = MPI_WAIT_ANY, .call = &call, .count = count, .requests = requests};
     if (!mpi_lib.running) {
         return PMPI_Waitsome(count, requests, done, indices, statuses);
     }
@@ -81,8 +88,13 @@ EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     if (error != MPI_SUCCESS || found) {
         return error;
     }
-    struct mpi_waiter w = {
-        .kind = MPI_WAIT_PROBE, .source = source, .tag = tag, .comm = comm, .statuses = status};
+    const struct mpi_call call = MPI_IN("MPI_Probe", 0, MPI_DATATYPE_NULL, source, tag, comm);
+    struct mpi_waiter w = {.kind = MPI_WAIT_PROBE,
+                           .call = &call,
+                           .source = source,
+                           .tag = tag,
+                           .comm = comm,
+                           .statuses = status};
     mpi_block(&w);
     return w.error;
 }
@@ -97,7 +109,9 @@ EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, 
     if (error != MPI_SUCCESS || found) {
         return error;
     }
+    const struct mpi_call call = MPI_IN("MPI_Mprobe", 0, MPI_DATATYPE_NULL, source, tag, comm);
     struct mpi_waiter w = {.kind = MPI_WAIT_MPROBE,
+                           .call = &call,
                            .source = source,
                            .tag = tag,
                            .comm = comm,
@@ -117,67 +131,65 @@ EXPORT int MPI_Win_wait(MPI_Win win)
     if (error != MPI_SUCCESS || ended) {
         return error;
     }
-    struct mpi_waiter w = {.kind = MPI_WAIT_WINDOW, .win = win};
+    static const struct mpi_call call = {.name = "MPI_Win_wait"};
+    struct mpi_waiter w = {.kind = MPI_WAIT_WINDOW, .call = &call, .win = win};
     mpi_block(&w);
     return w.error;
 }
 
 /* ---- both ways at once ---- */
 
-/* What is received in an exchange. */
-struct half {
+/* An exchange: what is received, and what is sent. */
+struct exchange {
     void *buf;
-    int count;
-    MPI_Datatype type;
-    int source, tag;
-    MPI_Comm comm;
-    MPI_Request request;
+    struct mpi_call in, out;
+    MPI_Request receive, send;
 };
 
-static int half_begin(struct half *h)
-{
-    return MPI_TURN(PMPI_Irecv(h->buf, h->count, h->type, h->source, h->tag, h->comm, &h->request));
-}
-
 /* The status of a receive from nobody is that of MPI_Recv: calls.def. */
-static int half_end(struct half *h, MPI_Status *status)
+static int receive_end(struct exchange *x, MPI_Status *status)
 {
-    int error = mpi_wait(&h->request, status, false);
-    return h->source != MPI_PROC_NULL
-               ? error
-               : MPI_TURN(PMPI_Recv(h->buf, h->count, h->type, h->source, h->tag, h->comm, status));
+    const struct mpi_call *in = &x->in;
+    int error = mpi_wait(in, &x->receive, status, false);
+    return in->peer != MPI_PROC_NULL ? error
+                                     : MPI_TURN(PMPI_Recv(x->buf, in->count, in->type, in->peer,
+                                                          in->tag, in->comm, status));
 }
 
-/* error: of the beginning of the send. Both are waited for, also if one fails: the buffers are the
- * caller's again. */
-static int exchange_end(struct half *h, MPI_Request *send, int error, MPI_Status *status)
+/* Both are waited for, also if one fails: the buffers are the caller's again. */
+static int exchange(struct exchange *x, const void *sent, MPI_Status *status)
 {
+    const struct mpi_call *in = &x->in, *out = &x->out;
+    x->receive = x->send = MPI_REQUEST_NULL;
+    int error =
+        MPI_TURN(PMPI_Irecv(x->buf, in->count, in->type, in->peer, in->tag, in->comm, &x->receive));
     if (error != MPI_SUCCESS) {
-        MPI_TURN(PMPI_Cancel(&h->request)); /* nobody will answer */
-        mpi_wait(&h->request, MPI_STATUS_IGNORE, false);
         return error;
     }
-    int received = half_end(h, status);
-    int sent = mpi_wait(send, MPI_STATUS_IGNORE, false);
-    return received != MPI_SUCCESS ? received : sent;
+    error =
+        MPI_TURN(PMPI_Isend(sent, out->count, out->type, out->peer, out->tag, out->comm, &x->send));
+    if (error != MPI_SUCCESS) {
+        MPI_TURN(PMPI_Cancel(&x->receive)); /* nobody will answer */
+        mpi_wait(in, &x->receive, MPI_STATUS_IGNORE, false);
+        return error;
+    }
+    int received = receive_end(x, status);
+    int ended = mpi_wait(out, &x->send, MPI_STATUS_IGNORE, false);
+    return received != MPI_SUCCESS ? received : ended;
 }
 
 EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
                         int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                         int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    struct half h = {recvbuf, recvcount, recvtype, source, recvtag, comm, MPI_REQUEST_NULL};
-    MPI_Request send = MPI_REQUEST_NULL;
+    struct exchange x = {.buf = recvbuf,
+                         .in = MPI_IN("MPI_Sendrecv", recvcount, recvtype, source, recvtag, comm),
+                         .out = MPI_OUT("MPI_Sendrecv", sendcount, sendtype, dest, sendtag, comm)};
     if (!mpi_lib.running) {
         return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
                              recvtype, source, recvtag, comm, status);
     }
-    int error = half_begin(&h);
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = MPI_TURN(PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send));
-    return exchange_end(&h, &send, error, status);
+    return exchange(&x, sendbuf, status);
 }
 
 /* A packed copy of the data, to be freed by the caller; NULL: *error says why. */
@@ -204,8 +216,6 @@ static void *packed(const void *buf, int count, MPI_Datatype type, MPI_Comm comm
 EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag,
                                 int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    struct half h = {buf, count, type, source, recvtag, comm, MPI_REQUEST_NULL};
-    MPI_Request send = MPI_REQUEST_NULL;
     int size, error;
     if (!mpi_lib.running) {
         return PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm,
@@ -215,11 +225,11 @@ EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int des
     if (copy == NULL) {
         return error;
     }
-    error = half_begin(&h);
-    if (error == MPI_SUCCESS) {
-        error = MPI_TURN(PMPI_Isend(copy, size, MPI_PACKED, dest, sendtag, comm, &send));
-        error = exchange_end(&h, &send, error, status);
-    }
+    struct exchange x = {
+        .buf = buf,
+        .in = MPI_IN("MPI_Sendrecv_replace", count, type, source, recvtag, comm),
+        .out = MPI_OUT("MPI_Sendrecv_replace", size, MPI_PACKED, dest, sendtag, comm)};
+    error = exchange(&x, copy, status);
     free(copy);
     return error;
 }
