@@ -70,7 +70,7 @@ pirn_board_package(${PROJECT_BINARY_DIR}/package)
 
 install(TARGETS pirn pirn-pthread pirn-cxx ARCHIVE DESTINATION ${board_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${board_dir}/include
-        PATTERN poll.h EXCLUDE PATTERN label.h EXCLUDE)
+        PATTERN poll.h EXCLUDE PATTERN label.h EXCLUDE PATTERN record.h EXCLUDE)
 install(FILES ${PIRN_BOARD_FILE} ${PROJECT_BINARY_DIR}/board.cmake ${PROJECT_BINARY_DIR}/board/board.ld
               ${board_port}/image.ld ${board_port}/program.cmake DESTINATION ${board_dir})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir} USE_SOURCE_PERMISSIONS)

@@ -4,6 +4,7 @@
  * and CPUs. All are called inside the runtime, except those for any context.
  */
 #include <pirn/policy.h>
+#include <pirn/record.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -256,4 +257,19 @@ void trace_mark_on(const struct cpu *cpu, const char *name, int64_t value)
     char text[TRACE_TEXT_MAX] = "";
     memcpy(text, name, strnlen(name, sizeof(text)));
     emit_any(cpu, (struct trace_what){TRACE_EV_MARK, 0, (uint64_t)value}, text);
+}
+
+void trace_record_on(const struct cpu *cpu, unsigned what, unsigned small, int64_t value,
+                     const char *text)
+{
+    static const uint8_t ids[] = {[PIRN_RECORD_JOB] = TRACE_EV_JOB,
+                                  [PIRN_RECORD_ALIGN] = TRACE_EV_ALIGN,
+                                  [PIRN_RECORD_SEND] = TRACE_EV_SEND,
+                                  [PIRN_RECORD_RECEIVE] = TRACE_EV_RECEIVE,
+                                  [PIRN_RECORD_UNTOLD] = TRACE_EV_UNTOLD};
+    char said[TRACE_TEXT_MAX] = "";
+    if (what < ARRAY_SIZE(ids)) {
+        memcpy(said, text, strnlen(text, sizeof(said)));
+        emit_any(cpu, (struct trace_what){ids[what], (uint16_t)small, (uint64_t)value}, said);
+    }
 }

@@ -146,5 +146,9 @@ TRACE_HOOK(carry, (const struct cpu *cpu), (cpu))
 /* In any context. */
 TRACE_HOOK(tick, (const struct cpu *cpu, bool in, bool preempts), (cpu, in, preempts))
 TRACE_HOOK(mark, (const struct cpu *cpu, const char *name, int64_t value), (cpu, name, value))
+/* what: enum pirn_record */
+TRACE_HOOK(record,
+           (const struct cpu *cpu, unsigned what, unsigned small, int64_t value, const char *text),
+           (cpu, what, small, value, text))
 
 #endif

@@ -148,6 +148,22 @@ static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
     *offset += aligned(ring->capacity * unit);
 }
 
+/* Both clocks at one moment. Another program may have the processor in between: of some readings
+ * the quickest counts. */
+static void read_clocks(uint64_t *clock, uint64_t *ns)
+{
+    uint64_t quickest = UINT64_MAX;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t before = port_trace_clock(), now = port_trace_ns();
+        uint64_t took = port_trace_clock() - before;
+        if (took < quickest) {
+            quickest = took;
+            *clock = before;
+            *ns = now;
+        }
+    }
+}
+
 static void header_fill(struct trace_header *h, const struct port_program_facts *facts,
                         size_t text_at, size_t text_size, size_t size)
 {
@@ -163,11 +179,10 @@ static void header_fill(struct trace_header *h, const struct port_program_facts 
                                .text_offset = text_at,
                                .text_size = text_size,
                                .clock_hz = port_trace_clock_hz(),
-                               .start_clock = port_trace_clock(),
-                               .start_ns = port_trace_ns(),
                                .start_unix_ns = facts->unix_ns,
                                .pid = facts->pid,
                                .file_size = size};
+    read_clocks(&h->start_clock, &h->start_ns);
 }
 
 static void writers_point(struct trace_header *h)
@@ -291,8 +306,7 @@ void trace_end(void)
 {
     struct trace_header *h = trace.header;
     if (h != NULL && !(h->flags & TRACE_ENDED)) {
-        h->end_clock = port_trace_clock();
-        h->end_ns = port_trace_ns();
+        read_clocks(&h->end_clock, &h->end_ns);
         h->used_ns = port_trace_used() - trace.used_ns;
         h->flags |= TRACE_ENDED;
     }

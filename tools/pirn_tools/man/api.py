@@ -23,6 +23,7 @@ OTHERS = (
     "timer.h",
     "poll.h",
     "label.h",
+    "record.h",
 )
 BOARDS = ("irq.h", "watchdog.h")
 
