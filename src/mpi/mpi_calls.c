@@ -5,53 +5,108 @@
  *
  * Callers: programs; libraries that are written in MPI, the Fortran interface of MPICH among them.
  */
-#include "mpi_lib.h"
+#include "mpi_trace.h"
 
 #define ARGS(...) __VA_ARGS__
 
-/* Begin, wait. Before MPI_Init and after MPI_Finalize MPI itself says what is wrong. Last:
- * a struct mpi_call. */
-#define BEGIN_AND_WAIT(start, args, status, file, ...)                                             \
-    const struct mpi_call call_ = __VA_ARGS__;                                                     \
-    MPI_Request request_ = MPI_REQUEST_NULL;                                                       \
-    int begun_ = MPI_TURN(PMPI_##start(ARGS args, &request_));                                     \
-    return begun_ == MPI_SUCCESS ? mpi_wait(&call_, &request_, status, file) : begun_
+/* Begin, wait. Before MPI_Init and after MPI_Finalize MPI itself says what is wrong. Uses
+ * `call_` of the function. */
+#define WAITED(start, args, status, file)                                                          \
+    __extension__({                                                                                \
+        MPI_Request request_ = MPI_REQUEST_NULL;                                                   \
+        int begun_ = MPI_TURN(PMPI_##start(ARGS args, &request_));                                 \
+        begun_ == MPI_SUCCESS ? mpi_wait(&call_, &request_, status, file) : begun_;                \
+    })
 
-#define WITHOUT_STATUS(name, start, params, args, ...)                                             \
+#define SENDS(name, start, params, args)                                                           \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \
         if (!mpi_lib.running) {                                                                    \
             return PMPI_##name args;                                                               \
         }                                                                                          \
-        BEGIN_AND_WAIT(start, args, MPI_STATUS_IGNORE, false, __VA_ARGS__);                        \
+        const struct mpi_call call_ = MPI_OUT("MPI_" #name, count, datatype, dest, tag, comm);     \
+        mpi_tell_send(&call_);                                                                     \
+        return WAITED(start, args, MPI_STATUS_IGNORE, false);                                      \
     }
-#define SENDS(name, start, params, args)                                                           \
-    WITHOUT_STATUS(name, start, params, args,                                                      \
-                   MPI_OUT("MPI_" #name, count, datatype, dest, tag, comm))
-#define COLLECTIVE(name, start, params, args)                                                      \
-    WITHOUT_STATUS(name, start, params, args, MPI_ALL("MPI_" #name, comm))
+#define OTHER_SENDS(name, params, args)                                                            \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        const struct mpi_call call_ = MPI_OUT("MPI_" #name, count, datatype, dest, tag, comm);     \
+        mpi_tell_send(&call_);                                                                     \
+        return MPI_TURN(PMPI_##name args);                                                         \
+    }
 
-#define WITH_STATUS(name, start, at_once, params, args, file, ...)                                 \
+#define RECEIVES(name, start, nothing, params, args)                                               \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        if (!mpi_lib.running || (nothing)) {                                                       \
+            return MPI_TURN(PMPI_##name(ARGS args, status));                                       \
+        }                                                                                          \
+        struct mpi_told told_;                                                                     \
+        const struct mpi_call call_ = MPI_IN("MPI_" #name, count, datatype, source, tag, comm);    \
+        status = mpi_tell_posted(&told_, &call_, status);                                          \
+        int error_ = WAITED(start, args, status, false);                                           \
+        mpi_tell_received(&told_, error_, status);                                                 \
+        return error_;                                                                             \
+    }
+
+#define COLLECTIVE(name, start, params, args)                                                      \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        if (!mpi_lib.running) {                                                                    \
+            return PMPI_##name args;                                                               \
+        }                                                                                          \
+        const struct mpi_call call_ = MPI_ALL("MPI_" #name, comm);                                 \
+        return WAITED(start, args, MPI_STATUS_IGNORE, false);                                      \
+    }
+#define COLLECTIVE_COMM(name, start, comm, newcomm, params, args)                                  \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        if (!mpi_lib.running) {                                                                    \
+            return PMPI_##name args;                                                               \
+        }                                                                                          \
+        const struct mpi_call call_ = MPI_ALL("MPI_" #name, comm);                                 \
+        int error_ = WAITED(start, args, MPI_STATUS_IGNORE, false);                                \
+        if (error_ == MPI_SUCCESS) {                                                               \
+            mpi_tell_comm(comm, newcomm);                                                          \
+        }                                                                                          \
+        return error_;                                                                             \
+    }
+
+#define WITH_STATUS(name, start, at_once, params, args, file)                                      \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \
         if (!mpi_lib.running || (at_once)) {                                                       \
             return MPI_TURN(PMPI_##name(ARGS args, status));                                       \
         }                                                                                          \
-        BEGIN_AND_WAIT(start, args, status, file, __VA_ARGS__);                                    \
+        const struct mpi_call call_ = MPI_NOTHING("MPI_" #name);                                   \
+        return WAITED(start, args, status, file);                                                  \
     }
-#define RECEIVES(name, start, nothing, params, args)                                               \
-    WITH_STATUS(name, start, nothing, params, args, false,                                         \
-                MPI_IN("MPI_" #name, count, datatype, source, tag, comm))
 #define RECEIVES_MATCHED(name, start, nothing, params, args)                                       \
-    WITH_STATUS(name, start, nothing, params, args, false, MPI_NOTHING("MPI_" #name))
-#define FILE(name, start, params, args)                                                            \
-    WITH_STATUS(name, start, false, params, args, true, MPI_NOTHING("MPI_" #name))
+    WITH_STATUS(name, start, nothing, params, args, false)
+#define FILE(name, start, params, args) WITH_STATUS(name, start, false, params, args, true)
 
 #define GATHERED(name, comm, params, args)                                                         \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \
         int error_ = mpi_lib.running ? mpi_gather("MPI_" #name, comm) : MPI_SUCCESS;               \
         return error_ == MPI_SUCCESS ? MPI_TURN(PMPI_##name args) : error_;                        \
+    }
+#define GATHERED_COMM(name, comm, newcomm, params, args)                                           \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        int error_ = mpi_lib.running ? mpi_gather("MPI_" #name, comm) : MPI_SUCCESS;               \
+        error_ = error_ == MPI_SUCCESS ? MPI_TURN(PMPI_##name args) : error_;                      \
+        if (error_ == MPI_SUCCESS) {                                                               \
+            mpi_tell_comm(comm, newcomm);                                                          \
+        }                                                                                          \
+        return error_;                                                                             \
+    }
+#define OTHER_UNTOLD(name, why, params, args)                                                      \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        mpi_tell_untold(why);                                                                      \
+        return MPI_TURN(PMPI_##name args);                                                         \
     }
 
 #define OTHER(name, params, args)                                                                  \

@@ -27,6 +27,7 @@ struct mpi_list {
 struct mpi_lib {
     bool
         running; /* from MPI_Init to MPI_Finalize; written while there is one thread that may call */
+    bool traced; /* likewise: messages are recorded, mpi_trace.h */
     bool serial; /* (C) from MPI_Init on: MPI's level is below MPI_THREAD_MULTIPLE */
     pirn_poller_t poller;
     pirn_mutex_t lock;        /* guards (L) */
@@ -141,6 +142,12 @@ void mpi_label(struct mpi_waiter *w);
 
 /* Wait for a request, as MPI_Wait does. file: its errors go to the handler of a file. */
 int mpi_wait(const struct mpi_call *call, MPI_Request *request, MPI_Status *status, bool file);
+
+/* The waits of MPI_Waitall, ..., while MPI runs: mpi_waits.c. */
+int mpi_wait_all(int count, MPI_Request requests[], MPI_Status statuses[]);
+int mpi_wait_any(int count, MPI_Request requests[], int *index, MPI_Status *status);
+int mpi_wait_some(int count, MPI_Request requests[], int *done, int indices[],
+                  MPI_Status statuses[]);
 
 /* Wait until all processes of `comm` call this, for a call of that name. */
 int mpi_gather(const char *name, MPI_Comm comm);

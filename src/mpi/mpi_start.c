@@ -6,7 +6,7 @@
  * wait at the same time. A library that gives less is called by one thread at a time
  * (mpi_lib.serial), and this says so.
  */
-#include "mpi_lib.h"
+#include "mpi_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +39,7 @@ static int start(int *argc, char ***argv, int *level)
                 level_name(*level));
         *level = MPI_THREAD_MULTIPLE;
     }
+    mpi_trace_begin();
     mpi_lib.running = true;
     return MPI_SUCCESS;
 }
@@ -81,6 +82,9 @@ EXPORT int MPI_Finalize(void)
                 "pirn-mpi: MPI_Finalize while %u threads wait in calls of MPI, which do not return "
                 "any more\n",
                 waiting);
+    }
+    if (mpi_lib.traced) {
+        mpi_trace_end();
     }
     return MPI_TURN(PMPI_Finalize());
 }

@@ -5,21 +5,12 @@
  *
  * Each tries, and waits until the poller sees that the next try will succeed.
  */
-#include "mpi_lib.h"
+#include "mpi_trace.h"
 
 #include <stdlib.h>
 
-EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
+int mpi_wait_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    static const struct mpi_call call = {.name = "MPI_Wait", .has = MPI_HAS_REQUESTS, .count = 1};
-    return mpi_lib.running ? mpi_wait(&call, request, status, false) : PMPI_Wait(request, status);
-}
-
-EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    if (!mpi_lib.running) {
-        return PMPI_Waitall(count, requests, statuses);
-    }
     const struct mpi_call call = {.name = "MPI_Waitall", .has = MPI_HAS_REQUESTS, .count = count};
     struct mpi_waiter w = {.kind = MPI_WAIT_ALL,
                            .call = &call,
@@ -42,14 +33,11 @@ EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     }
 }
 
-EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+int mpi_wait_any(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     const struct mpi_call call = {.name = "MPI_Waitany", .has = MPI_HAS_REQUESTS, .count = count};
     struct mpi_waiter w = {
         .kind = MPI_WAIT_ANY, .call = &call, .count = count, .requests = requests};
-    if (!mpi_lib.running) {
-        return PMPI_Waitany(count, requests, index, status);
-    }
     for (;; mpi_block(&w)) {
         int ended = 0;
         int error = MPI_TURN(PMPI_Testany(count, requests, index, &ended, status));
@@ -60,15 +48,12 @@ EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status
     }
 }
 
-EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indices[],
-                        MPI_Status statuses[])
+int mpi_wait_some(int count, MPI_Request requests[], int *done, int indices[],
+                  MPI_Status statuses[])
 {
     const struct mpi_call call = {.name = "MPI_Waitsome", .has = MPI_HAS_REQUESTS, .count = count};
     struct mpi_waiter w = {
         .kind = MPI_WAIT_ANY, .call = &call, .count = count, .requests = requests};
-    if (!mpi_lib.running) {
-        return PMPI_Waitsome(count, requests, done, indices, statuses);
-    }
     for (;; mpi_block(&w)) {
         int error = MPI_TURN(PMPI_Testsome(count, requests, done, indices, statuses));
         if (error != MPI_SUCCESS || *done != 0) {
@@ -77,6 +62,8 @@ EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *done, int indice
         }
     }
 }
+
+/* ---- probes, windows ---- */
 
 EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -102,10 +89,15 @@ EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     int found = 0;
+    MPI_Status own;
     if (!mpi_lib.running) {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
+    status = mpi_lib.traced && status == MPI_STATUS_IGNORE ? &own : status;
     int error = MPI_TURN(PMPI_Improbe(source, tag, comm, &found, message, status));
+    if (found && error == MPI_SUCCESS) {
+        mpi_tell_taken(comm, status);
+    }
     if (error != MPI_SUCCESS || found) {
         return error;
     }
@@ -118,6 +110,9 @@ EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, 
                            .message = message,
                            .statuses = status};
     mpi_block(&w);
+    if (w.error == MPI_SUCCESS) {
+        mpi_tell_taken(comm, status);
+    }
     return w.error;
 }
 
@@ -143,6 +138,7 @@ EXPORT int MPI_Win_wait(MPI_Win win)
 struct exchange {
     void *buf;
     struct mpi_call in, out;
+    struct mpi_told told;
     MPI_Request receive, send;
 };
 
@@ -151,6 +147,7 @@ static int receive_end(struct exchange *x, MPI_Status *status)
 {
     const struct mpi_call *in = &x->in;
     int error = mpi_wait(in, &x->receive, status, false);
+    mpi_tell_received(&x->told, error, status);
     return in->peer != MPI_PROC_NULL ? error
                                      : MPI_TURN(PMPI_Recv(x->buf, in->count, in->type, in->peer,
                                                           in->tag, in->comm, status));
@@ -161,6 +158,8 @@ static int exchange(struct exchange *x, const void *sent, MPI_Status *status)
 {
     const struct mpi_call *in = &x->in, *out = &x->out;
     x->receive = x->send = MPI_REQUEST_NULL;
+    status = mpi_tell_posted(&x->told, in, status);
+    mpi_tell_send(out);
     int error =
         MPI_TURN(PMPI_Irecv(x->buf, in->count, in->type, in->peer, in->tag, in->comm, &x->receive));
     if (error != MPI_SUCCESS) {

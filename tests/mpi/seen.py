@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LIMIT = 100  # s: hangs only
+LIMIT = 500  # s: hangs only
 COMM = r"comm=MPI_COMM_WORLD"
 WAITS = {
     "receives": rf"MPI_Recv source=1 tag=7 bytes=64 {COMM}",

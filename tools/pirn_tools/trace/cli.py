@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from pirn_tools.trace.model import Model
 
 
-def load_model(file: Path) -> Model:
-    """The file's model; what a reader should know of it goes to the standard error."""
+def load_model(file: Path, quiet: bool = False) -> Model:
+    """The file's model; unless quiet, remarks on it go to the standard error."""
     from pirn_tools.trace.model import build
     from pirn_tools.trace.read import load
 
     # Millions of words and few cycles: to look for those takes longer than the rest.
     gc.disable()
     model = build(load(file))
-    for remark in model.trace.remarks:
+    for remark in () if quiet else model.trace.remarks:
         click.echo(f"{file}: {remark}", err=True)
     return model
 
@@ -155,6 +155,33 @@ def report(file: Path, output: Path) -> None:
     from pirn_tools.trace import report as page
 
     page.write(load_model(file), output)
+    done(output)
+
+
+@trace.command(short_help="Put the traces of an MPI program's ranks on one time line.")
+@click.argument(
+    "traces", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@output_option("The file to write: .json for Perfetto or Chrome, .html a page.")
+def merge(traces: tuple[Path, ...], output: Path) -> None:
+    """Write the traces FILE... of all ranks of an MPI program as one, messages as arrows.
+
+    The program has used libpirn-mpi, and all ranks have been started with PIRN_TRACE. Clocks are
+    aligned by what the ranks have exchanged at the beginning and the end; the error is told.
+    """
+    from pirn_tools.trace import merge as joining
+    from pirn_tools.trace import merge_chrome, merge_page
+
+    if output.suffix not in (".json", ".html"):
+        raise UserError(f'"{output}": the name must end with .json (Perfetto) or .html (a page)')
+    job = joining.merge([load_model(file, quiet=True) for file in traces])
+    for remark in job.remarks:
+        click.echo(remark, err=True)
+    try:
+        with output.open("w", encoding="utf-8", newline="\n") as stream:
+            (merge_chrome if output.suffix == ".json" else merge_page).write(job, stream)
+    except OSError as error:
+        raise UserError(f"cannot write {output}: {error.strerror}") from None
     done(output)
 
 

@@ -17,6 +17,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any, TextIO
 
 import numpy as np
@@ -41,20 +44,20 @@ END = "},\n"  # of an event; there is always one more
 
 def write(model: Model, stream: TextIO) -> None:
     """The whole trace."""
-    other = _text({**model.trace.table.meta, "remarks": model.trace.remarks})
+    other = quoted({**model.trace.table.meta, "remarks": model.trace.remarks})
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {other}, "traceEvents": [\n')
-    writer = _Writer(model)
-    for text in writer.events():
+    writer = Writer(model, place_of(model))
+    for text in chain(writer.slices(), writer.events()):
         stream.write(text)
     stream.write(",\n".join(writer.names()))
     stream.write("\n]}\n")
 
 
-def _text(value: object) -> str:
+def quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _us(ns: Array) -> Column:
+def us(ns: Array) -> Column:
     """Microseconds, exact."""
     ns = np.maximum(ns, 0)
     whole = ns // 1000
@@ -63,46 +66,74 @@ def _us(ns: Array) -> Column:
     )
 
 
-def _chunks(values: Array) -> Iterator[Array]:
+def chunks(values: Array) -> Iterator[Array]:
     for begin in range(0, len(values), CHUNK):
         yield values[begin : begin + CHUNK]
 
 
-class _Writer:
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.fields = Fields(model)
-        self.pid = model.trace.header["pid"] & 0xFFFFFFFF or 1
-        self.cpus = 2 if self.pid == 1 else 1  # number of the process with a track for each CPU
-        self.no_cpu = FIRST + model.trace.cpus
-        self.threads = self.no_cpu + 1  # tid of the first one
-        self.labels = [_text(thread.label) for thread in model.threads]
+@dataclass(frozen=True)
+class Place:
+    """Numbers and names in the file, for one of several traces."""
 
-    def events(self) -> Iterator[str]:
-        """All but the names of the tracks."""
-        for spans in _chunks(self.model.cpu_spans):
+    cpus: int  # of the process with a track for each CPU
+    pid: int
+    first: int  # tid of CPU 0
+    flow: int  # ids of flows are above this
+    name: str  # in front of those of both processes
+    shown: tuple[str, ...]  # events that are no instants
+
+
+def place_of(model: Model) -> Place:
+    """Of a trace that is alone."""
+    pid = model.trace.header["pid"] & 0xFFFFFFFF or 1
+    return Place(2 if pid == 1 else 1, pid, FIRST, 0, "", SHOWN)
+
+
+class Writer:
+    """Writes the events of one trace."""
+
+    def __init__(self, model: Model, place: Place) -> None:
+        self.model, self.place = model, place
+        self.fields = Fields(model)
+        self.pid, self.cpus, self.first = place.pid, place.cpus, place.first
+        self.no_cpu = self.first + model.trace.cpus
+        self.threads = self.no_cpu + 1  # tid of the first one
+        self.end = self.threads + len(model.threads)  # the first tid that is free
+        self.labels = [quoted(thread.label) for thread in model.threads]
+
+    def slices(self) -> Iterator[str]:
+        """Have to stand before all flows."""
+        for spans in chunks(self.model.cpu_spans):
             yield self._turns(spans)
-        for spans in _chunks(self.model.thread_spans):
+        for spans in chunks(self.model.thread_spans):
             yield self._states(spans)
-        for pairs in _chunks(interrupts(self.model)):
+        for pairs in chunks(interrupts(self.model)):
             yield self._ticks(pairs)
         for cpu in range(self.model.trace.cpus):
             yield self._pauses(cpu)
+        for rows in chunks(self._wakes[0][~self._during_turns(self._wakes[0])]):
+            yield self._alone(rows)
+
+    def events(self) -> Iterator[str]:
+        """Flows, and all others, but not the names of the tracks."""
         yield from self._flows()
         yield from self._instants()
 
     def names(self) -> list[str]:
         """The name of each track."""
         model = self.model
-        program = _text(model.trace.table.meta.get("program", "program"))
+        name = self.place.name
+        program = quoted(name + model.trace.table.meta.get("program", "program"))
         lines = [
-            _meta("process_name", self.cpus, FIRST, '"CPUs"'),
+            _meta("process_name", self.cpus, self.first, quoted(name + "CPUs")),
             _meta("process_name", self.pid, self.threads, program),
-            _meta("process_sort_index", self.cpus, FIRST, "0", "sort_index"),
-            _meta("process_sort_index", self.pid, self.threads, "1", "sort_index"),
+            _meta(
+                "process_sort_index", self.cpus, self.first, str(self.first - FIRST), "sort_index"
+            ),
+            _meta("process_sort_index", self.pid, self.threads, str(self.first), "sort_index"),
         ]
         for cpu in range(model.trace.cpus):
-            track = FIRST + cpu
+            track = self.first + cpu
             lines.append(_meta("thread_name", self.cpus, track, f'"CPU {cpu}"'))
             lines.append(_meta("thread_sort_index", self.cpus, track, str(track), "sort_index"))
         if (model.trace.rows["cpu"] < 0).any():
@@ -122,7 +153,7 @@ class _Writer:
                 '{"ph":"X","cat":"cpu","name":',
                 columns.words(spans["key"], self.labels.__getitem__),
                 f',"pid":{self.cpus},"tid":',
-                columns.numbers(spans["cpu"] + FIRST),
+                columns.numbers(spans["cpu"] + self.first),
                 *_when(spans["start"], spans["end"]),
                 END,
             ],
@@ -142,7 +173,7 @@ class _Writer:
         def name(code: int) -> str:
             if code < 2:
                 return '"ready"' if code else '"running"'
-            return _text("blocked: " + waits.get(code - 2, "unknown"))
+            return quoted("blocked: " + waits.get(code - 2, "unknown"))
 
         return columns.lines(
             [
@@ -178,20 +209,22 @@ class _Writer:
         return columns.lines(
             [
                 f'{{"ph":"X","cat":"trace","name":"trace paused","pid":{self.cpus},'
-                f'"tid":{FIRST + cpu}',
+                f'"tid":{self.first + cpu}',
                 *_when(gaps[:, 0], gaps[:, 1]),
                 END,
             ],
             len(gaps),
         )
 
-    def _flows(self) -> Iterator[str]:
-        """From a wake-up to the next turn of the thread, where there is one."""
+    @cached_property
+    def _wakes(self) -> tuple[Array, Array, Array, Array]:
+        """Of the wake-ups that are flows: rows, when the thread runs next, the thread, why."""
         model = self.model
+        none = np.empty(0, np.int64)
         rows, woken = model.trace.which("wake"), model.keys_of("wake", "thread")
         runs = model.thread_spans[model.thread_spans["state"] == RUNNING]
         if not len(runs) or not len(rows):
-            return
+            return none, none, none, none
         # Runs are in the order of thread and time; the next one of the thread after the wake-up.
         # Ranks instead of times: a product of thread and time could be too large.
         scale = np.int64(len(model.ns) + 1)
@@ -206,11 +239,20 @@ class _Writer:
         names = model.trace.table.enums.get("wake", {})
         why = model.trace.values("wake", "why", rows)
         meant = ~np.isin(why, [value for value, name in names.items() if name in NO_FLOW])
-        rows, target, woken, why = rows[meant], target[meant], woken[meant], why[meant]
-        for alone in _chunks(rows[~self._during_turns(rows)]):
-            yield self._alone(alone)
-        for part in _chunks(np.arange(len(rows))):
-            number = columns.numbers(part + 1)
+        return rows[meant], target[meant], woken[meant], why[meant]
+
+    @property
+    def flows(self) -> int:
+        """The last id of its flows."""
+        return self.place.flow + len(self._wakes[0])
+
+    def _flows(self) -> Iterator[str]:
+        """From a wake-up to the next turn of the thread, where there is one."""
+        model = self.model
+        rows, target, woken, why = self._wakes
+        names = model.trace.table.enums.get("wake", {})
+        for part in chunks(np.arange(len(rows))):
+            number = columns.numbers(part + 1 + self.place.flow)
             head: columns.Parts = ['"cat":"wake","name":"wake","id":', number]
             yield columns.lines(
                 [
@@ -219,16 +261,16 @@ class _Writer:
                     f',"pid":{self.cpus},"tid":',
                     self._tracks(rows[part]),
                     ',"ts":',
-                    _us(model.ns[rows[part]]),
+                    us(model.ns[rows[part]]),
                     ',"args":{"why":',
-                    columns.words(why[part], lambda code: _text(names.get(code, "wake"))),
+                    columns.words(why[part], lambda code: quoted(names.get(code, "wake"))),
                     "}" + END,
                     '{"ph":"f","bp":"e",',
                     *head,
                     f',"pid":{self.pid},"tid":',
                     columns.numbers(woken[part] + self.threads),
                     ',"ts":',
-                    _us(target[part]),
+                    us(target[part]),
                     END,
                 ],
                 len(part),
@@ -265,26 +307,26 @@ class _Writer:
         """All other events."""
         model = self.model
         for event in model.trace.table.events.values():
-            if event.name in SHOWN:
+            if event.name in self.place.shown:
                 continue
-            for rows in _chunks(model.trace.which(event.name)):
+            for rows in chunks(model.trace.which(event.name)):
                 yield self._instant(event, rows)
 
     def _instant(self, event: EventType, rows: Array) -> str:
         arguments: list[Column | str] = []
         for field in event.fields:
             arguments.append(f'{"," if arguments else ""}"{field.name}":')
-            arguments.append(self.fields.column(event, field, rows, _text))
+            arguments.append(self.fields.column(event, field, rows, quoted))
         # A mark is the program's own: it goes by the name that the program gave it.
         is_mark = event.name == "mark"
         return columns.lines(
             [
                 '{"ph":"i","s":"t","cat":"event","name":',
-                self.fields.texts(rows, _text) if is_mark else _text(event.name),
+                self.fields.texts(rows, quoted) if is_mark else quoted(event.name),
                 f',"pid":{self.cpus},"tid":',
                 self._tracks(rows),
                 ',"ts":',
-                _us(self.model.ns[rows]),
+                us(self.model.ns[rows]),
                 ',"args":{',
                 *arguments,
                 "}" + END,
@@ -295,11 +337,11 @@ class _Writer:
     def _tracks(self, rows: Array) -> Column:
         """Of the CPUs whose events these are."""
         cpu = self.model.trace.rows["cpu"][rows]
-        return columns.numbers(np.where(cpu >= 0, cpu + FIRST, self.no_cpu))
+        return columns.numbers(np.where(cpu >= 0, cpu + self.first, self.no_cpu))
 
 
 def _when(start: Array, end: Array) -> list[Column | str]:
-    return [',"ts":', _us(start), ',"dur":', _us(end - start)]
+    return [',"ts":', us(start), ',"dur":', us(end - start)]
 
 
 def _meta(name: str, pid: int, tid: int, value: str, key: str = "name") -> str:

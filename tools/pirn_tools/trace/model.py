@@ -17,6 +17,7 @@ thread is ready from its wake-up on, and the CPU, which nobody executes, is idle
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -126,6 +127,13 @@ class Model:
     def thread_spans(self) -> Array:
         """By thread and time."""
         return _thread_spans(self)
+
+    def move(self, moved: Callable[[Array], Array]) -> None:
+        """All times become others, which `moved` computes; their order stays."""
+        self.covered, self.ns = moved(self.covered), moved(self.ns)
+        self.end = int(moved(np.array([self.end]))[0])
+        for name in ("gaps", "stretch_end", "cpu_spans", "thread_spans"):
+            self.__dict__.pop(name, None)
 
     def keys_of(self, name: str, field: str) -> Array:
         """The threads that a field of all events of that name names, in their order."""

@@ -42,22 +42,31 @@ def write(model: Model, output: Path) -> None:
 def page(model: Model) -> str:
     """The page."""
     stat = compute(model)
-    arrays = _arrays(model)
-    packed, places = _pack(arrays)
-    meta = _meta(model, stat)
-    meta["arrays"] = places
-    headline = show.headline(stat)
+    title = f"{model.trace.path.name} - pirn trace"
+    return html_of(title, show.headline(stat), meta(model, stat), arrays(model))
+
+
+def html_of(title: str, headline: str, about: dict[str, Any], values: dict[str, Array]) -> str:
+    """The page with these data."""
+    packed, places = _pack(values)
     parts = {
-        "TITLE": html.escape(f"{model.trace.path.name} - pirn trace"),
+        "TITLE": html.escape(title),
         "HEADLINE": html.escape(headline),
         "STYLE": (PAGE / "report.css").read_text(encoding="utf-8"),
         "SCRIPT": (PAGE / "report.js").read_text(encoding="utf-8"),
         # A name in the trace must not end the script element that it stands in.
-        "META": json.dumps(meta, separators=(",", ":")).replace("<", "\\u003c"),
+        "META": json.dumps({**about, "arrays": places}, separators=(",", ":")).replace(
+            "<", "\\u003c"
+        ),
         "DATA": base64.b64encode(packed).decode(),
     }
     pieces = (PAGE / "report.html").read_text(encoding="utf-8").split("@")
     return "".join(parts.get(piece, piece) for piece in pieces)
+
+
+def text_count(model: Model) -> int:
+    """How many texts the meta data have."""
+    return len(_texts(model)[0])
 
 
 def _pack(arrays: dict[str, Array]) -> tuple[bytes, list[tuple[str, str, int, int]]]:
@@ -71,7 +80,8 @@ def _pack(arrays: dict[str, Array]) -> tuple[bytes, list[tuple[str, str, int, in
     return zlib.compress(b"".join(data), 1), places
 
 
-def _arrays(model: Model) -> dict[str, Array]:
+def arrays(model: Model) -> dict[str, Array]:
+    """What the page draws."""
     spans, lives, rows = model.cpu_spans, model.thread_spans, model.trace.rows
     both = rows["ab"]
     return {
@@ -109,7 +119,8 @@ def _texts(model: Model) -> tuple[list[str], Array]:
     return [clean(bytes(one)) for one in distinct], np.where(text >= 0, which[text], -1)
 
 
-def _meta(model: Model, stat: Stat) -> dict[str, Any]:
+def meta(model: Model, stat: Stat) -> dict[str, Any]:
+    """What else the page knows."""
     trace = model.trace
     longest = sorted(stat.threads, key=lambda one: -one.run)
     keys = {thread.number: thread.key for thread in model.threads}

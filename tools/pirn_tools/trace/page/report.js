@@ -6,7 +6,7 @@
 const meta = JSON.parse(document.getElementById('meta').textContent);
 const $ = (id) => document.getElementById(id);
 const canvas = $('timeline'), tip = $('tip');
-const LEFT = 150, TOP = 24, LANE = 46, LINE = 22, SLICES = 6, MOST_DOTS = 700;
+const LEFT = 150, TOP = 24, LANE = 46, LINE = 22, SLICES = 6, MOST_DOTS = 700, MOST_ARROWS = 2000;
 const STATES = ['new', 'ready', 'running', 'blocked'];
 const STATE_COLOURS = ['#ccc', '#f2b134', '#2e9e5b', '#d9dde2'];
 const QUIET = new Set(['switch', 'tick_in', 'tick_out', 'idle_in', 'idle_out', 'sleep_in', 'sleep_out']);
@@ -16,6 +16,7 @@ let view = { first: 0, last: Math.max(1, meta.end) };
 let pinned = [];                     // keys of threads that have a line
 let chosen = -1;                     // the thread that stands out
 const shown = new Set();             // numbers of events that get dots
+let arrows = 0;                      // messages that are drawn
 
 async function unpack() {
     const raw = Uint8Array.from(atob($('data').textContent), (c) => c.charCodeAt(0));
@@ -134,10 +135,12 @@ function paintMoments(g, starts, ends, begin, end, top, tall, paint) {
     }
 }
 
+const laneName = (cpu) => (meta.lanes ? meta.lanes[cpu] : 'CPU ' + cpu);
+
 function paintLane(g, cpu) {
     const top = laneTop(cpu);
     g.fillStyle = '#444';
-    g.fillText('CPU ' + cpu, 8, top + LANE / 2);
+    g.fillText(laneName(cpu), 8, top + LANE / 2);
     g.fillStyle = '#eceef0';
     g.fillRect(LEFT, top + LANE / 2 - 0.5, width() - LEFT, 1);
     const [first, last] = meta.covered[cpu];
@@ -225,6 +228,43 @@ function paintDots(g) {
     }
 }
 
+// Messages between ranks (`pirn trace merge`): those that are under way in the view, in the order in
+// which they are sent. Those that were sent up to one view earlier are looked for.
+function paintMessages(g) {
+    if (!data.messageSent) return;
+    const sent = data.messageSent, early = view.first - (view.last - view.first);
+    const from = Math.max(0, lastUpTo(sent, early, 0, sent.length));
+    const to = lastUpTo(sent, view.last, 0, sent.length) + 1;
+    arrows = 0;
+    if (to - from > MOST_ARROWS) return;
+    g.save();
+    g.beginPath();
+    g.rect(LEFT, 0, width() - LEFT, height());
+    g.clip();
+    g.strokeStyle = g.fillStyle = 'rgba(20,20,20,.7)';
+    for (let at = from; at < to; at++) {
+        if (data.messageReceived[at] < view.first) continue;
+        arrows++;
+        paintArrow(g, toX(sent[at]), laneTop(data.messageFrom[at]) + LANE / 2,
+            toX(data.messageReceived[at]), laneTop(data.messageTo[at]) + LANE / 2);
+    }
+    g.restore();
+}
+
+function paintArrow(g, x, y, toX, toY) {
+    const length = Math.max(1, Math.hypot(toX - x, toY - y));
+    const dx = (toX - x) / length, dy = (toY - y) / length;
+    g.beginPath();
+    g.moveTo(x, y);
+    g.lineTo(toX, toY);
+    g.stroke();
+    g.beginPath();
+    g.moveTo(toX, toY);
+    g.lineTo(toX - 7 * dx - 3 * dy, toY - 7 * dy + 3 * dx);
+    g.lineTo(toX - 7 * dx + 3 * dy, toY - 7 * dy - 3 * dx);
+    g.fill();
+}
+
 function draw() {
     if (data === null) return;
     const ratio = window.devicePixelRatio || 1;
@@ -239,6 +279,7 @@ function draw() {
     for (let cpu = 0; cpu < meta.cpus; cpu++) paintLane(g, cpu);
     pinned.forEach((key, place) => paintLine(g, key, place));
     paintDots(g);
+    paintMessages(g);
     $('range').textContent = duration(view.first) + ' – ' + duration(view.last)
         + '  (' + duration(view.last - view.first) + ')';
 }
@@ -271,7 +312,7 @@ function laneText(cpu, ns) {
     const key = data.cpuKey[place];
     const who = meta.threads[key][2] ? 'idle' : label(key);
     const start = data.cpuStart[place];
-    return `${who} on CPU ${cpu}\nfrom ${duration(start)} for ${duration(data.cpuEnd[place] - start)}`;
+    return `${who} on ${laneName(cpu)}\nfrom ${duration(start)} for ${duration(data.cpuEnd[place] - start)}`;
 }
 
 function lineText(key, ns) {
@@ -280,7 +321,7 @@ function lineText(key, ns) {
     const state = STATES[data.threadState[place]];
     const reason = data.threadReason[place];
     const why = state === 'blocked' ? ': ' + ((meta.enums.wait || {})[reason] || 'unknown')
-        : state === 'running' ? ' on CPU ' + data.threadCpu[place] : '';
+        : state === 'running' ? ' on ' + laneName(data.threadCpu[place]) : '';
     const start = data.threadStart[place];
     return `${label(key)} ${state}${why}\nfrom ${duration(start)} for ${duration(data.threadEnd[place] - start)}`;
 }
