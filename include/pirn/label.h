@@ -56,6 +56,13 @@ void pirn_sem_wait_as(pirn_sem_t *sem, const pirn_label_t *label);
  */
 size_t pirn_label_text(const pirn_label_t *label, char *text, size_t size);
 
+/*
+ * How many threads of the process run or are ready, the caller not among them. Threads that wait,
+ * sleep, or are in a call that may block do not count, nor do kernel threads of the program's own.
+ * They go on meanwhile. Context: threads. No cancellation point.
+ */
+unsigned pirn_threads_running(void);
+
 #ifdef __cplusplus
 }
 #endif

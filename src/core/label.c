@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * label.c - the text of labels (<pirn/label.h>).
+ * label.c - the text of labels, and threads that go on (<pirn/label.h>).
  *
  * Callers: the trace, in the thread that begins to wait; reports, where no thread moves; the native
  * API. A thread that waits with a label has the reason WAIT_LABEL, and the label as wait_object.
  * tools/pirn_tools/live/labels.py and tools/debuggers read it from outside and write the same text.
- * Locks: none.
+ * Locks: that of the table of threads.
  */
 #include "label.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+#include "cpu.h"
+#include "id.h"
+#include "runtime.h"
 
 struct out {
     char *text;
@@ -70,4 +74,29 @@ size_t rt_label_text(const struct pirn_label *label, char *text, size_t size)
         text[out.length < size ? out.length : size - 1] = '\0';
     }
     return out.length;
+}
+
+struct running {
+    const struct thread *self;
+    unsigned n;
+};
+
+static NO_TSAN void count_running(struct thread *t, void *arg)
+{
+    struct running *running = arg;
+    uint32_t state = at_load_rlx(&t->state);
+    bool runs = state == THREAD_RUNNING && t->cpu != NULL && rt_cpu_runs(t->cpu, t);
+    if (!(t->flags & (THREAD_IDLE | THREAD_FOREIGN)) && t != running->self) {
+        running->n += state == THREAD_NEW || state == THREAD_READY || runs;
+    }
+}
+
+unsigned rt_threads_running(void)
+{
+    unsigned long irq;
+    struct running running = {rt_self(), 0};
+    rt_enter(&irq);
+    id_for_each_locked(count_running, &running);
+    rt_leave(irq);
+    return running.n;
 }

@@ -8,4 +8,7 @@
 /* As pirn_label_text. */
 size_t rt_label_text(const struct pirn_label *label, char *text, size_t size);
 
+/* As pirn_threads_running. */
+unsigned rt_threads_running(void);
+
 #endif

@@ -34,6 +34,7 @@ struct mpi_lib {
     struct mpi_list incoming; /* (L) not yet taken by the poller */
     bool handlers;            /* (L) the program has set an error handler */
     bool named;               /* the program has given a communicator a name: never false again */
+    uint64_t started;         /* (L) waits */
     unsigned trying;          /* (L) threads that the poller has sent to try again */
     pirn_mutex_t turn;        /* serial: held by the thread that calls MPI */
     pirn_thread_t holder;     /* of `turn`; a thread compares it with itself */
@@ -126,6 +127,7 @@ struct mpi_waiter {
     MPI_Message *message;
     MPI_Win win;
     const struct mpi_call *call;
+    pirn_thread_t thread;
     pirn_label_t label;             /* what pirn ps and others show */
     char name[PIRN_LABEL_WORD_MAX]; /* the communicator's */
     struct mpi_waiter *next;
@@ -151,6 +153,12 @@ int mpi_wait_some(int count, MPI_Request requests[], int *done, int indices[],
 
 /* Wait until all processes of `comm` call this, for a call of that name. */
 int mpi_gather(const char *name, MPI_Comm comm);
+
+/* A rank in which nothing goes on says so: mpi_quiet.c. The poller has found something; is about to
+ * look for the threads in these lists. */
+void mpi_quiet_begin(void);
+void mpi_quiet_moved(void);
+void mpi_quiet_look(uint64_t started, const struct mpi_list *whole, const struct mpi_list *others);
 
 /* Before and after MPI: mpi_poll.c. 0 or -errno. */
 int mpi_poll_begin(void);

@@ -79,11 +79,13 @@ void mpi_block(struct mpi_waiter *w)
     bool again = w->again;
     pirn_sem_init(&w->done, 0);
     mpi_label(w);
+    w->thread = pirn_self();
     w->again = false;
     w->at = 0;
     w->looks = 0;
     pirn_mutex_lock(&mpi_lib.lock);
     mpi_lib.trying -= again;
+    mpi_lib.started += !again;
     w->whole = w->whole && !mpi_lib.handlers;
     list_append(&mpi_lib.incoming, w);
     pirn_mutex_unlock(&mpi_lib.lock);
@@ -299,10 +301,11 @@ static void others_look(struct mpi_list *ended, struct mpi_list *tries)
     }
 }
 
-/* Records that have come since the last look. */
-static void take_incoming(void)
+/* Records that have come since the last look. How many threads have begun to wait ever. */
+static uint64_t take_incoming(void)
 {
     pirn_mutex_lock(&mpi_lib.lock);
+    uint64_t started = mpi_lib.started;
     struct mpi_waiter *w = mpi_lib.incoming.first;
     list_clear(&mpi_lib.incoming);
     pirn_mutex_unlock(&mpi_lib.lock);
@@ -311,6 +314,7 @@ static void take_incoming(void)
         list_append(w->whole ? &polled.whole : &polled.others, w);
         w = next;
     }
+    return started;
 }
 
 static unsigned count_tries(const struct mpi_list *list)
@@ -336,7 +340,7 @@ static enum pirn_poll look(void *unused)
     (void)unused;
     list_clear(&ended);
     list_clear(&tries);
-    take_incoming();
+    mpi_quiet_look(take_incoming(), &polled.whole, &polled.others);
     mpi_enter();
     for (int i = 0; i < TESTS && ended.first == NULL; i++) {
         whole_look(&ended);
@@ -349,6 +353,9 @@ static enum pirn_poll look(void *unused)
                    polled.whole.first != NULL || polled.others.first != NULL;
     pirn_mutex_unlock(&mpi_lib.lock);
     bool found = ended.first != NULL;
+    if (found) {
+        mpi_quiet_moved();
+    }
     post_all(&ended);
     post_all(&tries);
     return found ? PIRN_POLL_FOUND : pending ? PIRN_POLL_PENDING : PIRN_POLL_NONE;
