@@ -291,7 +291,50 @@ static void test_label_is_text_when_fields_differ(void *unused)
     is_text(&label, "receive b=any c=world d=9223372036854775807 e=9223372036854775807 f=1");
 }
 
+struct going {
+    pirn_sem_t go;
+    int begun, end;
+};
+
+static void *goes_on(void *arg)
+{
+    struct going *going = arg;
+    pirn_sem_wait(&going->go);
+    TEST_ADD(&going->begun, 1);
+    while (!TEST_GET(&going->end)) {
+        pirn_yield();
+    }
+    return NULL;
+}
+
+/* A switch that is under way may be counted either way, so each number is waited for. */
+static void test_running_threads_are_counted_when_others_wait(void *unused)
+{
+    struct going going = {0};
+    pirn_thread_t t[2];
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        CHECK(pirn_create(&t[i], NULL, goes_on, &going) == 0);
+    }
+    while (pirn_threads_running() != 0) {
+        pirn_yield();
+    }
+    for (unsigned i = 1; i <= 2; i++) {
+        pirn_sem_post(&going.go);
+        while (TEST_GET(&going.begun) != (int)i || pirn_threads_running() != i) {
+            pirn_yield();
+        }
+    }
+    TEST_SET(&going.end, 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    CHECK(pirn_threads_running() == 0);
+}
+
 static const struct test tests[] = {
+    {"running_threads_are_counted_when_others_wait",
+     test_running_threads_are_counted_when_others_wait, 0},
     {"label_is_text_when_fields_differ", test_label_is_text_when_fields_differ, 0},
     {"poller_finds_all_when_device_is_outside", test_poller_finds_all_when_device_is_outside, 0},
     {"poller_finds_all_when_foreign_threads_wait", test_poller_finds_all_when_foreign_threads_wait,
