@@ -155,15 +155,18 @@ ALWAYS_INLINE bool rt_is_inside(void)
 /* A handler that waits is the program's mistake: it gets another message, which says for what. */
 #ifdef PORT_HANDLERS
 NORETURN COLD void rt_handler_waits(enum wait_reason reason, const void *object);
-#else
-#define rt_handler_waits(reason, object) ((void)(reason), (void)(object))
 #endif
 
 ALWAYS_INLINE bool rt_may_wait(enum wait_reason reason, const void *object)
 {
+#ifdef PORT_HANDLERS
     if (!port_may_switch()) {
         rt_handler_waits(reason, object);
     }
+#else
+    (void)reason;
+    (void)object;
+#endif
     return port_irq_is_on();
 }
 

@@ -17,8 +17,8 @@
  *
  * A CPU that searches finds what has become ready, and wakes the next one then. With 16 CPUs or
  * more that chain is too slow: there a CPU that has found a thread wakes the next one although
- * others still search, one for each 16 CPUs (rt.more_searchers). Wakers do not: the thread that they
- * have made ready is often the only one.
+ * others still search, one for each 16 CPUs (rt.more_searchers). Wakers do not: the thread that
+ * they have made ready is often the only one.
  *
  * Invariants:
  *   1. One freed thread wakes one CPU: the waker claims a sleeper by clearing its bit in idle_map
