@@ -335,9 +335,12 @@ void mpi_tell_request(const struct mpi_call *call, MPI_Request request)
     posted_put(posted, request);
 }
 
+/* An array of them, or one. The two values are the same in some MPIs, not by the standard. */
 static bool statuses_ignored(const MPI_Status *statuses)
 {
-    return statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
+    bool array = statuses == MPI_STATUSES_IGNORE;
+    bool one = statuses == MPI_STATUS_IGNORE;
+    return array || one;
 }
 
 static bool none_posted(void)
