@@ -78,15 +78,18 @@ const char *test_sched(void)
 int where_print(char *text, size_t size, const struct where *w)
 {
     char cpus[32] = "";
+    bool mutant = options.mutant != MUTANT_NONE;
     if (options.cpus != 0) {
         snprintf(cpus, sizeof(cpus), " --cpus %llu", (unsigned long long)options.cpus);
     }
     return snprintf(
-        text, size, "repeat: %s%s%s%s --suite %s --test %s --sched %s --memory %s --seed %llu%s",
+        text, size,
+        "repeat: %s%s%s%s --suite %s --test %s --sched %s --memory %s --seed %llu%s%s%s",
         driver->name, driver->chosen != NULL ? driver->chosen() : "",
         options.load != NULL ? " --load " : "", options.load != NULL ? options.load : "",
         w->place.suite->name, w->test->name, w->place.sched, w->place.weak ? "weak" : "sc",
-        (unsigned long long)w->seed, cpus);
+        (unsigned long long)w->seed, cpus, mutant ? " --mutant " : "",
+        mutant ? mutant_names()[options.mutant] : "");
 }
 
 void run_one(const struct place *place, const struct test *test, uint64_t seed,
