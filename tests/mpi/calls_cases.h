@@ -234,6 +234,28 @@ static void CASE(collectives)(struct run *r)
     put_all(r, out, r->rank != 0 ? n : 0);
 }
 
+/* Between rank 0 and all others, in both directions. A rank that has no part may give any count. */
+static void CASE(between_groups)(struct run *r)
+{
+    MPI_Comm group, between;
+    bool first = r->rank == 0;
+    PMPI_Comm_split(r->comm, first, r->rank, &group);
+    PMPI_Intercomm_create(group, 0, r->comm, first ? 1 : 0, 15, &between);
+    for (int i = 0; i < 8; i++) {
+        bool from_first = i % 2 == 0;
+        int count = i % 4 < 2 ? 1 : 0, value = 100 * r->rank + i, sum = -1;
+        int root = first != from_first ? 0 : first || r->rank == 1 ? MPI_ROOT : MPI_PROC_NULL;
+        int n = root != MPI_PROC_NULL ? count : i / 4;
+        put(r, CALL(Bcast)(&value, n, MPI_INT, root, between));
+        put(r, value);
+        put(r, CALL(Reduce)(&value, &sum, n, MPI_INT, MPI_SUM, root, between));
+        put(r, sum);
+    }
+    put(r, CALL(Barrier)(between));
+    PMPI_Comm_free(&between);
+    PMPI_Comm_free(&group);
+}
+
 static void CASE(neighbours)(struct run *r)
 {
     int dims[1] = {r->size}, periods[1] = {1}, in[2], out[2], counts[2] = {1, 1},
@@ -393,6 +415,7 @@ static const struct test_case CASE(cases)[] = {
     {"wait_some", CASE(wait_some)},
     {"persistent", CASE(persistent)},
     {"collectives", CASE(collectives)},
+    {"between_groups", CASE(between_groups)},
     {"neighbours", CASE(neighbours)},
     {"communicators", CASE(communicators)},
     {"fence", CASE(fence)},
