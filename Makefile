@@ -90,12 +90,14 @@ programs: setup build-release
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 
-## check-mpi: libpirn-mpi with Debian's Open MPI and MPICH: install them, build, test (network, the first time; a minute)
+## check-mpi: libpirn-mpi with Debian's Open MPI and MPICH: install them, build, test; mpi4py's own tests, preloaded (network, the first time; minutes)
 check-mpi: setup
 	@tools/setup --quiet --group mpi
 	cmake --preset release > /dev/null
 	cmake --build --preset release --parallel $(JOBS) --target tests/mpi/all
 	ctest --preset release --no-tests=error --parallel $(JOBS) -L '^mpi$$'
+	$(VENV)/python tests/mpi/mpi4py_suite.py build/programs/mpi4py $(addprefix build/release/lib/libpirn-,pthread.so.0 mpi-openmpi.so.0) -- \
+	    mpirun.openmpi --oversubscribe --bind-to none --mca btl self,vader --mca pml ob1
 
 ## world: run programs of Debian's packages with NPTL and preloaded, write docs/results/world.md (network, 2 GB); WORLD_ARGS: pirn world --help
 world: setup build-release

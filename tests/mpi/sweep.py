@@ -83,7 +83,7 @@ exec {others} "$@"
 
 
 def seeds_recorded(folder: Path) -> list[int]:
-    seeds = []
+    seeds: list[int] = []
     for line in (folder / "shares").read_text().splitlines():
         found = re.search(r"--first (\d+) --seeds (\d+)$", line)
         assert found is not None, line
