@@ -84,7 +84,9 @@ def main() -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PIRN_TRACE": trace, "PIRN_TRACESIZE": "1M"},
+            # The waits begin early, and last until all commands have looked: a minute on a busy
+            # machine, in which the poller fills much of a trace.
+            env={**os.environ, "PIRN_TRACE": trace, "PIRN_TRACEFULL": "stop"},
         ) as process:
             try:
                 pid = first_rank(process.stdout)
