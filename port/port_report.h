@@ -73,9 +73,12 @@ ALWAYS_INLINE void port_error_text(int error, char *text, size_t size)
 }
 #endif
 
-/* Upcalls. Reports: sync/report.h. The thread's number and name; that it has used up its stack.
- * What t waits for, or a handler that has interrupted t, and which thread owns that; false: for
- * nothing. The living thread of this index; "": there is none. */
+/* Upcalls; the reports are those of sync/report.h. The texts of rt_describe_...:
+ *   thread      number and name of t
+ *   wait        what t, or a handler that has interrupted it, waits for, and which thread owns
+ *               that; false: it waits for nothing
+ *   index       number and name of the living thread with this index; empty: there is none
+ *   full_stack  that t has used up its stack */
 uint64_t rt_report_turn(uint64_t now); /* when to call it again */
 void rt_dump(void);
 void rt_describe_thread(const struct thread *t, char *text, size_t size);

@@ -33,10 +33,10 @@ extern "C" {
 #define PIRN_LABEL_ANY (INT64_MIN + 1)
 
 /*
- * What a thread waits for. `fields` names the values, with a space between two names; a name's
- * ending says how the value is shown: "tag" as a number, "comm:x" in hexadecimal, "comm:s" as the
- * text that the value, converted to const char *, points to (NULL: left out). `fields` may have
- * fewer names than there are values, or be NULL.
+ * What a thread waits for. `fields` has the names of the values, separated by spaces. The end of a
+ * name says how its value is shown: "tag" as a number; "comm:x" in hexadecimal; "comm:s" as text:
+ * the value is then a const char *, and is left out if it is NULL. `fields` may have fewer names
+ * than there are values, or be NULL.
  */
 typedef struct pirn_label {
     const char *name;

@@ -9,8 +9,8 @@
 
 #define ARGS(...) __VA_ARGS__
 
-/* Begin, wait. Before MPI_Init and after MPI_Finalize MPI itself says what is wrong. Uses
- * `call_` of the function. */
+/* Start the nonblocking form, and wait for it. `call_` is the caller's description of the call.
+ * Before MPI_Init and after MPI_Finalize the functions below call MPI, which says what is wrong. */
 #define WAITED(start, args, status, file)                                                          \
     __extension__({                                                                                \
         MPI_Request request_ = MPI_REQUEST_NULL;                                                   \
@@ -59,6 +59,7 @@
         const struct mpi_call call_ = MPI_ALL("MPI_" #name, comm);                                 \
         return WAITED(start, args, MPI_STATUS_IGNORE, false);                                      \
     }
+
 /* Open MPI 4.1 numbers a communicator's nonblocking operations in each rank, but Ibcast and Ireduce
  * not if the count is 0. Between groups, where the count of a rank with MPI_PROC_NULL says nothing,
  * the numbers then differ, and all later operations hang. So without data one byte travels. */

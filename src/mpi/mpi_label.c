@@ -2,9 +2,9 @@
 /*
  * mpi_label.c - what a thread waits for, in words: the label of its wait (<pirn/label.h>).
  *
- * Callers: mpi_block, in the thread that is about to wait. What costs more than a few stores (the
- * size of the elements) is therefore asked of MPI only by threads that do wait. A communicator goes
- * by its name if it is one of MPI's own, or if the program gives names at all; others by handles.
+ * Caller: mpi_block, in the thread that is about to wait. So only threads that do wait ask MPI for
+ * the size of the elements, which takes time. A communicator is shown by its name if it is one of
+ * MPI's own, or if the program gives names to communicators; else by its handle.
  */
 #include "mpi_lib.h"
 

@@ -34,7 +34,7 @@
 #define TIMER_ON 7u                  /* enabled, interrupts, the processor's clock */
 #define CONFIGURATION_ON 0x210       /* aligned frames, no division by 0 */
 #define HANDLERS_FAULTS 0x70000      /* memory, bus and usage faults have handlers of their own */
-#define MPU_ON 5u                    /* what is in no region is as without it */
+#define MPU_ON 5u                    /* on; outside all regions as if off */
 #define MPU_THIS_REGION 0x10u        /* the number stands in the same word */
 #define MPU_NOTHING 0x10000001u      /* on; no access */
 #define COPROCESSORS_FP 0xf00000
