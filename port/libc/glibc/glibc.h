@@ -102,7 +102,7 @@ ALWAYS_INLINE size_t glibc_descriptor_offset(void)
 /* Take the template. 0 or -errno. */
 int glibc_block_init(void);
 
-/* State that a block leaves for the next one when its memory is freed: see glibc_block.c. */
+/* State that a block leaves for the next one when its memory is freed: glibc_block.c. */
 struct tls_leftover;
 
 /* Room for a block, alignment included. */
@@ -115,7 +115,8 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
 /* Give it up; its memory may be used for anything afterwards. Allocates nothing, frees nothing. */
 void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover);
 
-/* Of the caller's block: a life begins; thread_local destructors; the life is over, as new. */
+/* Of the caller's block (glibc_lives.c): a life begins; thread_local destructors; the life is over,
+ * as new. */
 void glibc_block_begin(void);
 void glibc_block_end(void);
 void glibc_block_reset(void);

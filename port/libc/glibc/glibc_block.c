@@ -1,43 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc_block.c - TLS blocks: made, recycled, given up.
- *
- * A block serves many lives. The program's part of it is new in each life: the static TLS of its
- * modules is copied from an image, dynamic TLS is freed. libc's own TLS stays, because it contains
- * malloc's cache and arena, which cannot be given back. Only errno, h_errno, the locale, the
- * pending message of dlerror and the resolver's state are reset there, by public functions.
+ * glibc_block.c - TLS blocks: made, and given up. A block serves many lives (glibc_lives.c).
  *
  * When a block's memory is freed, libc's TLS, the dtv and the descriptor's pointers to memory (of
  * strerror, strsignal and getrandom) move into its *leftover*, and on to the next block that is
  * made. So there are as many leftovers and malloc caches as there ever were blocks at once, and
  * giving up a block neither allocates nor frees.
  *
- * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
- * dlopen first raises the generation, then initialises the static TLS of the new module in every
- * block on its list; our blocks are on it from the beginning. Each block remembers the generation
- * of the image from which it was reset. A life begins only on a block of the present generation:
- *   - the block was reset before dlopen's initialisation: that has written the new module's part;
- *   - it was reset meanwhile or afterwards from an older image: the generations differ, and it is
- *     reset again.
- * The image comes from ld.so itself (a block made for it), under ld.so's lock.
- *
- * Locks: leftovers.lock, image.lock; taken alone, nothing is called under them but ld.so's
- * functions under image.lock.
+ * Locks: leftovers.lock; nothing is called under it.
  */
-#include "glibc.h"
+#include "glibc_layout.h"
 #include "port_posix.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <locale.h>
-#include <netdb.h>
-#include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#define LIBC_TLS_MAX 512u
 #define SLAB_BYTES (64u << 10)
 
 /* Memory that a descriptor has: texts on the heap; the state of getrandom (2.41 and newer). */
@@ -83,146 +63,7 @@ static struct {
     char libc[LIBC_TLS_MAX];
 } template;
 
-/* Static TLS of all modules as a new thread has it. `seq` is odd while it changes; readers look at
- * it before and after. ORDER(tls-image) */
-static struct {
-    uint32_t lock;
-    uint32_t seq;
-    size_t generation; /* (lock) to write */
-    size_t used;       /* (lock) to write */
-    bool all_kept;     /* (lock) to write: no module has static TLS that is new in each life */
-    char *bytes;       /* (C) static TLS of a block, lowest address first */
-    char *tcb;         /* (C) a block that nobody uses, for ld.so to fill in */
-} image;
-
-/* The ranges that a recycled block keeps, in the order of addresses. (C) */
-static struct glibc_range kept[2];
-
-/* Generation of the caller's block. */
-static __thread size_t block_generation __attribute__((tls_model("initial-exec")));
-
-static size_t generation_now(void)
-{
-    return __atomic_load_n(glibc.generation, __ATOMIC_ACQUIRE); /* ORDER(tls-generation) */
-}
-
-/* ---- the image ---- */
-
-#define VARIANT_1 (PORT_ARCH_TLS_VARIANT == 1)
-
-/* Where a block's static TLS begins, from the thread pointer; its lowest address; its size. */
-static ptrdiff_t static_first(void)
-{
-    return VARIANT_1 ? 0 : -(ptrdiff_t)(glibc.static_size - glibc.descriptor);
-}
-
-static char *static_low(uintptr_t tp)
-{
-    return (char *)tp + static_first();
-}
-
-static size_t static_bytes(void)
-{
-    return VARIANT_1 ? glibc.static_size : glibc.static_size - glibc.descriptor;
-}
-
-/* From the thread pointer: where static TLS of modules begins and ends if `used` bytes are used. */
-static ptrdiff_t used_from(size_t used)
-{
-    return VARIANT_1 ? 2 * (ptrdiff_t)sizeof(void *) : -(ptrdiff_t)used;
-}
-
-static ptrdiff_t used_to(size_t used)
-{
-    return VARIANT_1 ? (ptrdiff_t)used : 0;
-}
-
-/* Has no module static TLS but libc and this library? */
-static bool is_all_kept(size_t used)
-{
-    return used_from(used) >= kept[0].at && kept[0].at + (ptrdiff_t)kept[0].size >= kept[1].at &&
-           kept[1].at + (ptrdiff_t)kept[1].size >= used_to(used);
-}
-
-static void image_take(void)
-{
-    size_t before = generation_now();
-    RT_ASSERT(glibc_is_locked(&image.lock) && (image.seq & 1u) == 0);
-    glibc.allocate_init(image.tcb, true);
-    __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* ORDER(tls-image) */
-    memcpy(image.bytes, static_low((uintptr_t)image.tcb), static_bytes());
-    glibc_rseq_none(image.bytes, static_first(), static_bytes());
-    __atomic_store_n(&image.used, *glibc.static_used, __ATOMIC_RELAXED);
-    __atomic_store_n(&image.all_kept, is_all_kept(*glibc.static_used), __ATOMIC_RELAXED);
-    __atomic_store_n(&image.generation, before, __ATOMIC_RELAXED);
-    __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELEASE); /* ORDER(tls-image) */
-}
-
-static COLD void image_refresh(void)
-{
-    glibc_lock(&image.lock);
-    while (image.generation != generation_now()) {
-        image_take();
-    }
-    glibc_unlock(&image.lock);
-}
-
-ALWAYS_INLINE void image_copy_range(uintptr_t tp, ptrdiff_t from, ptrdiff_t to)
-{
-    if (from < to) {
-        char *at = (char *)tp + from;
-        memcpy(at, image.bytes + (at - static_low(tp)), (size_t)(to - from));
-    }
-}
-
-/* To the caller's block: what a recycled one does not keep. */
-static NOINLINE void image_copy_modules(void)
-{
-    uintptr_t tp = port_arch_tp();
-    size_t used = __atomic_load_n(&image.used, __ATOMIC_RELAXED);
-    image_copy_range(tp, used_from(used), kept[0].at);
-    image_copy_range(tp, kept[0].at + (ptrdiff_t)kept[0].size, kept[1].at);
-    image_copy_range(tp, kept[1].at + (ptrdiff_t)kept[1].size, used_to(used));
-}
-
-static void image_copy(void)
-{
-    for (;;) {
-        uint32_t seq = __atomic_load_n(&image.seq, __ATOMIC_ACQUIRE); /* ORDER(tls-image) */
-        if (!__atomic_load_n(&image.all_kept, __ATOMIC_RELAXED)) {
-            image_copy_modules();
-        }
-        block_generation = __atomic_load_n(&image.generation, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* ORDER(tls-image) */
-        if (likely(!(seq & 1u) && __atomic_load_n(&image.seq, __ATOMIC_RELAXED) == seq)) {
-            return;
-        }
-        port_cpu_relax();
-    }
-}
-
-static int image_init(void)
-{
-    bool libc_first = glibc.libc.at < glibc.own.at;
-    kept[0] = libc_first ? glibc.libc : glibc.own;
-    kept[1] = libc_first ? glibc.own : glibc.libc;
-    image.tcb = glibc.allocate(NULL);
-    image.bytes = port_table_alloc(static_bytes());
-    if (image.tcb == NULL || image.bytes == NULL) {
-        return -ENOMEM;
-    }
-    image.generation = generation_now() - 1;
-    image_refresh();
-    return 0;
-}
-
 /* ---- the template ---- */
-
-static struct glibc_dtv **dtv_of(uintptr_t tp)
-{
-    return (struct glibc_dtv **)(tp + glibc.dtv_at);
-}
 
 static struct glibc_list *link_of(uintptr_t tp)
 {
@@ -359,7 +200,7 @@ int glibc_block_init(void)
         return -ENOTSUP;
     }
     int error = template_init();
-    return error != 0 ? error : image_init();
+    return error != 0 ? error : glibc_lives_init();
 }
 
 /* ---- leftovers ---- */
@@ -492,7 +333,6 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
 {
     uintptr_t end = (uintptr_t)low + size;
     uintptr_t tp = (end - (VARIANT_1 ? glibc.static_size : glibc.descriptor)) & ~(glibc.align - 1);
-    uintptr_t slot;
     size_t generation = generation_now();
     *leftover = leftover_get();
     if (*leftover == NULL) {
@@ -506,8 +346,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
     glibc_rseq_none(static_low(tp), static_first(), static_bytes());
     block_fill_descriptor(tp, low, size, *leftover);
     block_fill_libc(tp, *leftover);
-    PORT_ARCH_TLS_OFFSET(slot, block_generation);
-    *(size_t *)(tp + slot) = generation;
+    glibc_lives_made(tp, generation);
     block_link(tp);
     return tp;
 }
@@ -526,75 +365,8 @@ void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover)
     leftover_put(leftover);
 }
 
-/* ---- lives ---- */
-
-/* dlopen may be initialising a new module's part of this block right now, from the generation that
- * it has published before: either we copy that generation's image last, or we see it and copy
- * again. ORDER(tls-generation) */
-static COLD void block_renew(void)
-{
-    do {
-        image_refresh();
-        image_copy();
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(tls-generation) */
-    } while (block_generation != generation_now());
-}
-
-void glibc_block_begin(void)
-{
-    RT_ASSERT(port_irq_is_on());
-    if (unlikely(block_generation != generation_now())) {
-        block_renew();
-    }
-    uselocale(LC_GLOBAL_LOCALE); /* and its character tables, as they are now */
-}
-
-void glibc_block_end(void)
-{
-    RT_ASSERT(port_irq_is_on()); /* destructors are the program's code */
-    glibc.call_destructors();
-}
-
-static COLD void free_dynamic(void)
-{
-    struct glibc_dtv *dtv = *dtv_of(port_arch_tp());
-    RT_ASSERT(dtv != NULL);
-    size_t entries = (size_t)dtv[-1].block;
-    for (size_t i = glibc.first_dynamic; i <= entries; i++) {
-        if (dtv[i].to_free != NULL) {
-            free(dtv[i].to_free);
-            dtv[i].to_free = NULL;
-            dtv[i].block = (void *)-1; /* glibc's mark of a block that is not there yet */
-        }
-    }
-}
-
-static COLD void resolver_close(void)
-{
-    res_nclose(&_res);
-    memset(&_res, 0, sizeof(_res));
-}
-
-void glibc_block_reset(void)
-{
-    RT_ASSERT(port_irq_is_on());
-    glibc.call_destructors(); /* of objects that destructors of keys have made */
-    if (unlikely(_res.options & RES_INIT)) {
-        resolver_close();
-    }
-    while (unlikely(dlerror() != NULL)) {
-    }
-    if (unlikely(*glibc.module_max >= glibc.first_dynamic)) {
-        free_dynamic();
-    }
-    image_copy();
-    errno = h_errno = 0;
-}
-
-/* A writer of the image was perhaps at work: the next life begins with a new one. */
 void glibc_block_forked(void)
 {
-    leftovers.lock = image.lock = 0;
-    image.seq += image.seq & 1u;
-    image.generation = generation_now() - 1;
+    leftovers.lock = 0;
+    glibc_lives_forked();
 }
