@@ -7,7 +7,9 @@
 #define PIRN_CORE_BLOCK_H
 
 #include "../trace/trace.h"
+#include "cancel.h"
 #include "handed.h"
+#include "mutant.h"
 #include "runtime.h"
 #include "switch.h"
 #include "wake.h"
@@ -36,6 +38,19 @@ ALWAYS_INLINE struct thread *waitq_pick_next(struct cpu *cpu, struct thread *pre
     return next != NULL ? next : cpu->idle;
 }
 
+/* The claim of a wait that others can end as well. */
+ALWAYS_INLINE bool waitq_claim(struct thread *t, uint32_t from, uint32_t to)
+{
+    return at_cas_acq_rel(&t->park, &from, to); /* ORDER(park) */
+}
+
+/* The waker's, under the queue's lock: true if t was still waiting and now belongs to the caller. */
+ALWAYS_INLINE bool waitq_claim_locked(struct thread *t)
+{
+    return !WAITQ_MAY_END || likely(!t->claimable) ||
+           waitq_claim(t, PARK_PARKED | (t->claimable & PARK_FLAGS), PARK_WOKEN);
+}
+
 /* waitq_pop_locked for a queue with one waiter, or none, at most times. */
 ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
 {
@@ -43,18 +58,18 @@ ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
     if (node == NULL) {
         return NULL;
     }
-    struct thread *t = CONTAINER_OF(node, struct thread, wait_link);
-    if (!RT_SPEED || unlikely(node->next != node || t->claimable)) {
+    if (!RT_SPEED || unlikely(node->next != node)) {
         return waitq_pop_locked(q);
     }
+    struct thread *t = CONTAINER_OF(node, struct thread, wait_link);
     q->first = NULL;
     node->next = NULL;
-    return t;
+    return likely(waitq_claim_locked(t)) ? t : NULL;
 }
 
 /* Describe the wait in the descriptor, and enter the queue. */
 ALWAYS_INLINE void waitq_enter_locked(struct cpu *cpu, struct waitq *q, struct thread *self,
-                                      struct waitq_options options, bool claimable)
+                                      struct waitq_options options, uint8_t claimable)
 {
     self->wait_reason = options.reason;
     self->wait_kind = options.kind;
@@ -76,14 +91,11 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q,
                                            struct waitq_options options)
 {
     struct thread *self = cpu->current;
-    waitq_enter_locked(cpu, q, self, options, false);
+    waitq_enter_locked(cpu, q, self, options, 0);
     switch_from(cpu, self, waitq_pick_next(cpu, options.prefer), POST_UNLOCK,
                 held_to_post(held_statelock(&q->lock)));
     waitq_entered(self);
 }
-
-/* Can anything but a waker end it? */
-#define WAITQ_MAY_END (RT_TIMED || RT_CANCEL || PORT_SIGNALS)
 
 ALWAYS_INLINE bool waitq_may_end(const struct waitq_options *options)
 {
@@ -91,13 +103,58 @@ ALWAYS_INLINE bool waitq_may_end(const struct waitq_options *options)
            (PORT_SIGNALS && options->interruptible);
 }
 
+/* The flags of such a wait beside PARKING and PARKED. */
+ALWAYS_INLINE uint32_t waitq_flags(struct thread *self, const struct waitq_options *options)
+{
+    return (options->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
+           (options->interruptible ? PARK_INTERRUPTIBLE : 0);
+}
+
+/* A request or signal that came before we were PARKING (PARKED, without a CPU) has not ended this
+ * wait: cancel.h. True: it ends now. */
+ALWAYS_INLINE bool waitq_end_self(struct thread *self, uint32_t park)
+{
+    at_fence_light();                           /* ORDER(cancel) */
+    uint32_t word = at_load_rlx(&self->cancel); /* ORDER(cancel) */
+    if ((park & PARK_REMOVABLE) && cancel_is_due(word) && !MUTANT(CANCEL_UNSEEN)) {
+        return waitq_claim(self, park, PARK_REMOVED);
+    }
+    return (park & PARK_INTERRUPTIBLE) && unlikely(word & CANCEL_SIGNALLED) &&
+           !MUTANT(SIGNAL_UNSEEN) && waitq_claim(self, park, PARK_INTERRUPTED);
+}
+
+/* The party that has ended the caller's wait was not a waker: unlink, and what to return. */
+COLD int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank);
+
+/* No deadline, but a request or a signal may end it. */
+ALWAYS_INLINE int waitq_block_point_locked(struct cpu *cpu, struct waitq *q,
+                                           struct waitq_options options)
+{
+    struct thread *self = cpu->current;
+    uint32_t flags = waitq_flags(self, &options);
+    waitq_enter_locked(cpu, q, self, options, (uint8_t)(1u | flags));
+    at_store_rlx(&self->park, PARK_PARKING | flags);
+    waitq_end_self(self, PARK_PARKING | flags);
+    switch_from(cpu, self, waitq_pick_next(cpu, options.prefer), POST_PARK,
+                held_to_post(held_statelock(&q->lock)));
+    bool woken = at_load_acq(&self->park) == PARK_WOKEN; /* ORDER(park) */
+    int error = likely(woken) ? 0 : waitq_leave(q, self, options.rank);
+    waitq_entered(self);
+    return error;
+}
+
 /* As waitq_block_locked. */
 ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q,
                                             struct waitq_options options)
 {
-    if (RT_SPEED && likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(&options))) {
-        waitq_block_user_locked(cpu, q, options);
-        return 0;
+    if (RT_SPEED && likely(!PORT_FOREIGN || cpu != NULL)) {
+        if (!waitq_may_end(&options)) {
+            waitq_block_user_locked(cpu, q, options);
+            return 0;
+        }
+        if (WAITQ_MAY_END && options.deadline == UINT64_MAX) {
+            return waitq_block_point_locked(cpu, q, options);
+        }
     }
     struct waitq_options in_memory =
         options; /* only here: in the common case it is in registers or constant */

@@ -42,7 +42,7 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
     case POST_PARK:
-        if (WAITQ_MAY_END) {
+        if (!RT_SPEED && WAITQ_MAY_END) { /* else finish_switch does it */
             finish_park(cpu, prev, held_of_post(arg));
         }
         break;

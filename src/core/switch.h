@@ -67,6 +67,8 @@ ALWAYS_INLINE void finish_switch(struct port_note note)
         held_release(held_of_post(note.arg));
     } else if (note.post == POST_EXIT) {
         finish_exit(note.cpu, prev, note.arg);
+    } else if (RT_SPEED && WAITQ_MAY_END && note.post == POST_PARK) {
+        finish_park(note.cpu, prev, held_of_post(note.arg));
     } else if (note.post != POST_NONE) {
         finish_other(note.cpu, prev, (enum post_action)note.post, note.arg);
     }

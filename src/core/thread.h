@@ -275,8 +275,9 @@ int rt_thread_create_plain(struct thread **out, uint32_t flags, void **handle,
  * joins), -ETIMEDOUT. `deadline` in ns of port_now, UINT64_MAX for none. */
 int rt_thread_join(struct thread *t, void **ret, uint64_t deadline);
 
-/* The same as a cancellation point: -ECANCELED, and t is as it was. */
-int rt_thread_join_point(struct thread *t, void **ret, uint64_t deadline);
+/* The same as cancellation points: -ECANCELED, or -EINTR for a signal, and t is as it was. */
+int rt_thread_join_point(struct thread *t, void **ret);
+int rt_thread_join_point_until(struct thread *t, void **ret, uint64_t deadline);
 
 /* 0 or -EBUSY (still running). */
 int rt_thread_tryjoin(struct thread *t, void **ret);

@@ -110,7 +110,12 @@ int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
     return join(t, ret, deadline, false);
 }
 
-int rt_thread_join_point(struct thread *t, void **ret, uint64_t deadline)
+int rt_thread_join_point(struct thread *t, void **ret)
+{
+    return join(t, ret, UINT64_MAX, true);
+}
+
+int rt_thread_join_point_until(struct thread *t, void **ret, uint64_t deadline)
 {
     return join(t, ret, deadline, true);
 }

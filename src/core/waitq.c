@@ -66,11 +66,6 @@ void waitq_reorder_locked(struct waitq *q, struct thread *t)
     }
 }
 
-ALWAYS_INLINE bool waitq_claim(struct thread *t, uint32_t from, uint32_t to)
-{
-    return at_cas_acq_rel(&t->park, &from, to); /* ORDER(park) */
-}
-
 struct thread *waitq_peek_locked(const struct waitq *q)
 {
     return q->first != NULL ? thread_of(q->first) : NULL;
@@ -80,8 +75,7 @@ struct thread *waitq_peek_locked(const struct waitq *q)
 ALWAYS_INLINE bool waitq_take_locked(struct waitq *q, struct thread *t)
 {
     waitq_unlink_locked(q, t);
-    return !WAITQ_MAY_END || likely(!t->claimable) ||
-           waitq_claim(t, PARK_PARKED | (t->claimable & PARK_FLAGS), PARK_WOKEN);
+    return waitq_claim_locked(t);
 }
 
 struct thread *waitq_pop_locked(struct waitq *q)
@@ -151,8 +145,7 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
     return n;
 }
 
-/* The thread that ended the wait has not unlinked us: do it. */
-static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
+int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
 {
     state_lock(&q->lock, rank);
     if (list_linked(&self->wait_link) && !MUTANT(TIMED_STAY)) {
@@ -172,25 +165,6 @@ static void waitq_foreign_settle(struct thread *self)
         port_relax(round);
     }
     thread_set_state(self, THREAD_RUNNING);
-}
-
-static uint32_t waitq_flags(struct thread *self, const struct waitq_options *options)
-{
-    return (options->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
-           (options->interruptible ? PARK_INTERRUPTIBLE : 0);
-}
-
-/* A request or signal that came before we were PARKING (PARKED, without a CPU) has not ended this
- * wait: cancel.h. True: it ends now. */
-static bool waitq_end_self(struct thread *self, uint32_t park)
-{
-    at_fence_light();                           /* ORDER(cancel) */
-    uint32_t word = at_load_rlx(&self->cancel); /* ORDER(cancel) */
-    if ((park & PARK_REMOVABLE) && cancel_is_due(word) && !MUTANT(CANCEL_UNSEEN)) {
-        return waitq_claim(self, park, PARK_REMOVED);
-    }
-    return (park & PARK_INTERRUPTIBLE) && (word & CANCEL_SIGNALLED) && !MUTANT(SIGNAL_UNSEEN) &&
-           waitq_claim(self, park, PARK_INTERRUPTED);
 }
 
 static int waitq_block_foreign(struct waitq *q, struct thread *self,
@@ -272,7 +246,7 @@ int waitq_block_locked(struct waitq *q, const struct waitq_options *options)
         return 0;
     }
     struct thread *self = !PORT_FOREIGN || cpu != NULL ? cpu->current : port_foreign_self();
-    waitq_enter_locked(cpu, q, self, *options, true);
+    waitq_enter_locked(cpu, q, self, *options, 1);
     int result = !PORT_FOREIGN || cpu != NULL ? waitq_block_timed(cpu, q, self, options)
                                               : waitq_block_without_cpu(q, self, options);
     waitq_entered(self);

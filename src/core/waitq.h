@@ -56,6 +56,9 @@ enum park_state {
 #define PARK_INTERRUPTIBLE 16u
 #define PARK_FLAGS (PARK_REMOVABLE | PARK_INTERRUPTIBLE)
 
+/* Can anything but a waker end a wait? */
+#define WAITQ_MAY_END (RT_TIMED || RT_CANCEL || PORT_SIGNALS)
+
 struct waitq_options {
     uint64_t deadline;  /* ns of port_now; UINT64_MAX = none */
     const void *object; /* for dumps */

@@ -96,39 +96,44 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
     return create_slow(thread, attr, start, arg);
 }
 
-static int join_limited(pthread_t thread, void **ret, const struct posix_limit *limit)
+/* A foreign thread cannot be joined. (The main thread is one until the runtime has started.) */
+static COLD int join_refuses(struct thread *t)
 {
-    struct thread *t = posix_thread(thread);
-    uint64_t deadline = UINT64_MAX;
     if (t == NULL) {
         return ESRCH;
     }
-    if (unlikely(t->flags & THREAD_FOREIGN)) {
-        rt_self(); /* starts the runtime: until then the main thread is a foreign thread */
-        if (t->flags & THREAD_FOREIGN) {
-            return EINVAL;
-        }
-    }
-    if (limit != NULL) {
-        int error = posix_deadline(limit, &deadline);
-        if (error == EINVAL) {
-            return error;
-        }
+    rt_self(); /* starts the runtime */
+    return t->flags & THREAD_FOREIGN ? EINVAL : 0;
+}
+
+/* Without a limit if `deadline` is NULL. */
+ALWAYS_INLINE int join(pthread_t thread, void **ret, const uint64_t *deadline)
+{
+    struct thread *t = posix_thread(thread);
+    int error;
+    if (unlikely(t == NULL || (t->flags & THREAD_FOREIGN)) && (error = join_refuses(t)) != 0) {
+        return error;
     }
     posix_point();
-    int error;
-    while (unlikely((error = -rt_thread_join_point(t, ret, deadline)) == EINTR)) {
-        posix_signals_take();
-    }
-    if (unlikely(error == ECANCELED)) {
+    do {
+        error = deadline != NULL ? rt_thread_join_point_until(t, ret, *deadline)
+                                 : rt_thread_join_point(t, ret);
+        if (likely(error == 0)) {
+            return 0;
+        }
+        if (error == -EINTR) {
+            posix_signals_take();
+        }
+    } while (error == -EINTR);
+    if (error == -ECANCELED) {
         posix_point();
     }
-    return error;
+    return -error;
 }
 
 int pirn_pthread_join(pthread_t thread, void **ret)
 {
-    return join_limited(thread, ret, NULL);
+    return join(thread, ret, NULL);
 }
 
 int pirn_pthread_tryjoin_np(pthread_t thread, void **ret)
@@ -144,10 +149,12 @@ int pirn_pthread_clockjoin_np(pthread_t thread, void **ret, clockid_t clock,
                               const struct timespec *abstime)
 {
     struct posix_limit limit = {clock, abstime};
-    if (!posix_clock_valid(clock)) {
+    uint64_t deadline = UINT64_MAX;
+    if (!posix_clock_valid(clock) ||
+        (abstime != NULL && posix_deadline(&limit, &deadline) == EINVAL)) {
         return EINVAL;
     }
-    return join_limited(thread, ret, abstime != NULL ? &limit : NULL);
+    return join(thread, ret, &deadline);
 }
 
 int pirn_pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *abstime)

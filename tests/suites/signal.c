@@ -175,7 +175,7 @@ static void *on_join(void *arg)
 {
     struct waits *w = arg;
     int error;
-    while ((error = rt_thread_join_point(w->joined, NULL, PIRN_FOREVER)) == -EINTR) {
+    while ((error = rt_thread_join_point(w->joined, NULL)) == -EINTR) {
         act();
     }
     CHECK(error == 0);

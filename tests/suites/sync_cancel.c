@@ -180,7 +180,9 @@ static void *joins(void *arg)
 {
     struct target *g = arg;
     void *ret = NULL;
-    int error = rt_thread_join_point(g->joined, &ret, g->deadline);
+    int error = g->deadline == PIRN_FOREVER
+                    ? rt_thread_join_point(g->joined, &ret)
+                    : rt_thread_join_point_until(g->joined, &ret, g->deadline);
     CHECK((error == 0 && ret == g) || (error == -ECANCELED && ret == NULL && is_due()));
     return error == 0 ? arg : NULL;
 }
