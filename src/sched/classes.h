@@ -71,11 +71,17 @@ int classes_init(unsigned n);
 void classes_fini(void);
 struct classq *classes_queue(unsigned i); /* NULL: no classes */
 
+/* What the CPU says that it runs. */
+ALWAYS_INLINE struct sched_runs *classes_runs(const struct cpu *self)
+{
+    return &sched_running[self->id];
+}
+
 /* The CPU takes t (NULL: nothing) from q. */
 ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct classq *q,
                                           struct thread *t)
 {
-    struct sched_runs *r = &sched_running[self->id];
+    struct sched_runs *r = classes_runs(self);
     uint32_t urgency = t != NULL ? classq_urgency(q, t) : (uint32_t)URGENCY_IDLE;
     at_store_rlx(&r->thread, (const struct thread *)t);
     if (at_load_rlx(&r->urgency) != urgency) {
@@ -87,19 +93,27 @@ ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct c
 /* The CPU is going to take a thread of class OTHER, and may have run another class. It announces
  * that before it looks for more urgent threads. A waker of such a thread looks at the announcement
  * after it has queued the thread, so one of the two sees the other. */
-ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
+ALWAYS_INLINE struct sched_runs *classes_announce_other(const struct cpu *self)
 {
-    struct sched_runs *r = &sched_running[self->id];
+    struct sched_runs *r = classes_runs(self);
     if (unlikely(at_load_rlx(&r->urgency) != URGENCY_OTHER)) {
         at_store_rlx(&r->urgency, (uint32_t)URGENCY_OTHER);
         at_fence_seq(); /* ORDER(runs) */
     }
+    return r;
+}
+
+/* The CPU says already that it runs class OTHER, and takes t, which is of that class. */
+ALWAYS_INLINE void classes_take_other(struct sched_runs *r, const struct thread *t)
+{
+    RT_ASSERT(at_load_rlx(&r->urgency) == URGENCY_OTHER);
+    at_store_rlx(&r->thread, t);
 }
 
 /* The CPU takes t from an unranked list: it is of class OTHER. */
 ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct thread *t)
 {
-    struct sched_runs *r = &sched_running[self->id];
+    struct sched_runs *r = classes_runs(self);
     at_store_rlx(&r->thread, (const struct thread *)t);
     if (unlikely(at_load_rlx(&r->urgency) != URGENCY_OTHER)) {
         at_store_rlx(&r->urgency, (uint32_t)URGENCY_OTHER);

@@ -102,9 +102,8 @@ ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *se
     return classes_take_plain(self, t);
 }
 
-/* t, which is in q, runs next: take it out. ready_alike_locked is true. */
-ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct cpu *self, struct runq *q,
-                                             struct thread *t)
+/* Take t, which is in q, out. ready_alike_locked is true. */
+ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct runq *q, struct thread *t)
 {
     if (!classes) {
         runq_remove_locked(q, t);
@@ -112,7 +111,6 @@ ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct cpu *self, str
     }
     classq_unranked_remove(RUNQ_CLASSES(q), t);
     runq_add_length_locked(q, -1);
-    classes_take_plain(self, t);
 }
 
 /* A yield: t goes to the tail, the next thread is taken out; t's context need not be saved. NULL:

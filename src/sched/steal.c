@@ -380,64 +380,71 @@ static bool steal_classes_yield(void)
 
 /* ---- a join: remove, direct ---- */
 
-/* With classes: may the CPU, which runs a thread of class OTHER, run another one past the queues?
- */
-ALWAYS_INLINE bool may_run_other(const struct cpu *self)
+/* The short way: nobody in the queue differs, nor does t. `runs`: with classes, what the CPU says
+ * that it runs, class OTHER. False: nothing done. */
+ALWAYS_INLINE bool remove_alike_locked(struct sched_runs *runs, struct steal_queue *sq,
+                                       struct thread *t)
 {
-    return classes_urgency_at(self->id) == URGENCY_OTHER &&
-           at_load_rlx(&steal.urgency) <= URGENCY_OTHER;
+    bool classes = runs != NULL;
+    if (unlikely(at_load_rlx(&stealable_of(t)->in) != sq ||
+                 !ready_alike_locked(classes, &sq->q, t))) {
+        return false;
+    }
+    sq->head_is_far = !ready_first_alike_locked(classes, &sq->q, t);
+    if (!MUTANT(REMOVE_KEEPS)) {
+        ready_remove_alike_locked(classes, &sq->q, t);
+    }
+    if (classes) {
+        classes_take_other(runs, t);
+    }
+    at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    return true;
 }
 
-ALWAYS_INLINE bool remove_locked(bool classes, struct cpu *self, struct steal_queue *sq,
-                                 struct thread *t)
-{
-    bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (likely(ours && ready_alike_locked(classes, &sq->q, t))) {
-        sq->head_is_far = !ready_first_alike_locked(classes, &sq->q, t);
-        if (!MUTANT(REMOVE_KEEPS)) {
-            ready_remove_alike_locked(classes, self, &sq->q, t);
-        }
-    } else {
-        ours = ours && ready_remove_locked(self, &sq->q, t);
-    }
-    if (ours) {
-        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-    }
-    return ours;
-}
-
-static COLD bool steal_remove_long(struct cpu *self, struct thread *t)
+static NOINLINE bool steal_remove_long(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
     bias_lock_owner(&sq->lock);
-    bool ours = remove_locked(sched_has_classes(), self, sq, t);
+    bool removed = at_load_rlx(&stealable_of(t)->in) == sq;
+    if (removed && !remove_alike_locked(sched_has_classes() ? classes_runs(self) : NULL, sq, t)) {
+        removed = ready_remove_locked(self, &sq->q, t);
+        if (removed) {
+            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        }
+    }
     bias_unlock_owner(&sq->lock);
-    return ours;
+    return removed;
 }
 
-ALWAYS_INLINE bool steal_remove(bool classes, struct cpu *self, struct thread *t)
+ALWAYS_INLINE bool steal_remove(struct cpu *self, struct sched_runs *runs, struct thread *t)
 {
-    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
-    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq ||
-        (classes && !may_run_other(self))) {
+    struct steal_queue *sq = queue_of(self);
+    if (at_load_rlx(&stealable_of(t)->in) != sq) {
         return false;
     }
-    if (unlikely(!bias_trylock_owner(&sq->lock))) {
-        return steal_remove_long(self, t);
+    /* With classes: only a CPU that runs class OTHER takes another such thread past the queues. */
+    if (runs != NULL && (at_load_rlx(&runs->urgency) != URGENCY_OTHER ||
+                         at_load_rlx(&steal.urgency) > URGENCY_OTHER)) {
+        return false;
     }
-    bool ours = remove_locked(classes, self, sq, t);
-    bias_unlock_tried(&sq->lock);
-    return ours;
+    if (likely(bias_trylock_owner(&sq->lock))) {
+        bool removed = remove_alike_locked(runs, sq, t);
+        bias_unlock_tried(&sq->lock);
+        if (likely(removed)) {
+            return true;
+        }
+    }
+    return steal_remove_long(self, t);
 }
 
 static bool steal_lists_remove(struct cpu *self, struct thread *t)
 {
-    return steal_remove(false, self, t);
+    return self != NULL && steal_remove(self, NULL, t);
 }
 
 static bool steal_classes_remove(struct cpu *self, struct thread *t)
 {
-    return steal_remove(true, self, t);
+    return self != NULL && steal_remove(self, classes_runs(self), t);
 }
 
 static bool steal_lists_direct(struct cpu *self, struct thread *t)
@@ -453,11 +460,11 @@ static bool steal_classes_direct(struct cpu *self, struct thread *t)
     if (unlikely(!classq_plain(t))) {
         return false;
     }
-    classes_announce_other(self);
+    struct sched_runs *runs = classes_announce_other(self);
     if (unlikely(at_load_rlx(&steal.urgency) > URGENCY_OTHER)) {
         return false;
     }
-    classes_take_plain(self, t);
+    classes_take_other(runs, t);
     return true;
 }
 
