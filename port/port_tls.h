@@ -36,10 +36,12 @@ void port_tls_free(struct thread *t);
 
 /* Called in the thread. begin: its life begins. end: run the destructors of its thread-local
  * objects. reset: no code of the program runs in it any more; make the block new, for its next
- * life. */
+ * life. reset_unused: if the life has left nothing for which code of the program, or of the C
+ * library, has to run, do as reset; else false, and nothing is done: end and reset have to come. */
 void port_tls_begin(void);
 void port_tls_end(void);
 void port_tls_reset(void);
+bool port_tls_reset_unused(void);
 #else
 ALWAYS_INLINE int port_tls_start(bool by_syscall, const char **why)
 {
@@ -68,6 +70,10 @@ ALWAYS_INLINE void port_tls_free(struct thread *t)
 ALWAYS_INLINE void port_tls_begin(void) {}
 ALWAYS_INLINE void port_tls_end(void) {}
 ALWAYS_INLINE void port_tls_reset(void) {}
+ALWAYS_INLINE bool port_tls_reset_unused(void)
+{
+    return true;
+}
 #define port_thread_handle(t) ((void *)(t))
 #endif
 

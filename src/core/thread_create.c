@@ -27,30 +27,37 @@
 #include "thread_memory.h"
 #include "wake.h"
 
-/* Begin a new life of a descriptor that is EXITED. */
+/* Begin a new life of a descriptor that is EXITED. What attributes say is left to thread_apply. */
 ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *arg)
 {
     thread_set_state(t, THREAD_NEW);
     t->generation++;
     t->start = start;
     t->arg_ret = arg;
-    t->join_flags = 0;
     t->rq.next = NULL;
-    t->name[0] = '\0';
     t->local = NULL;
     t->signals = NULL;
     at_init(&t->cancel, 0u);
-    at_init(&t->priority, 0u);
-    at_init(&t->base_priority, 0u);
-    at_init(&t->sched.attr, 0u);
     at_init(&t->join.lock.word, 0u);
-    t->flags &= ~(uint32_t)(THREAD_CXX | THREAD_FP);
     uintptr_t top = (uintptr_t)t->stack_top;
     if (RT_MARKS && unlikely(rt.stack_fill)) {
         stack_fill(t);
     }
     port_ctx_init(&t->ctx, t->stack.low, top - (uintptr_t)t->stack.low, thread_entry);
     port_san_create(t, top);
+}
+
+#define THREAD_CARRIES ((uint32_t)(THREAD_CXX | THREAD_FP))
+
+/* No attributes. */
+ALWAYS_INLINE void thread_apply_none(struct thread *t)
+{
+    t->join_flags = 0;
+    t->name[0] = '\0';
+    t->flags &= ~THREAD_CARRIES;
+    at_init(&t->priority, 0u);
+    at_init(&t->base_priority, 0u);
+    at_init(&t->sched.attr, 0u);
 }
 
 /* Of a foreign creator: its stand-in has a name of ours. */
@@ -63,7 +70,7 @@ ALWAYS_INLINE void thread_apply(struct thread *t, const struct thread_attr *attr
                                 const struct thread *creator)
 {
     t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
-    t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
+    t->flags = (t->flags & ~THREAD_CARRIES) | (attr->flags & THREAD_CARRIES);
     if (attr->flags & THREAD_FP) {
         port_thread_inherit(t);
     }
@@ -77,6 +84,8 @@ ALWAYS_INLINE void thread_apply(struct thread *t, const struct thread_attr *attr
         if (unlikely(creator->flags & THREAD_FOREIGN)) {
             thread_name_foreign(t);
         }
+    } else {
+        t->name[0] = '\0';
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -142,6 +151,8 @@ ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, 
     if (attr != NULL) {
         thread_inherit(t, creator);
         thread_apply(t, attr, creator);
+    } else {
+        thread_apply_none(t);
     }
     t->cpu = cpu;
     if (rt.policy.thread_init != NULL &&

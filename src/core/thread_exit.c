@@ -31,6 +31,12 @@
 #include "port_tools.h"
 #include "thread_memory.h"
 
+static NOINLINE void finish_detached(struct cpu *cpu, struct thread *prev)
+{
+    thread_set_state(prev, THREAD_EXITED);
+    thread_release(cpu, prev);
+}
+
 /* Runs on the next thread's stack. Afterwards prev's memory belongs to somebody else. */
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
 {
@@ -39,12 +45,12 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
         port_san_destroy(prev);
     }
     held_release(held_statelock(&prev->join.lock));
-    if (detached) {
-        thread_set_state(prev, THREAD_EXITED);
-        thread_release(cpu, prev);
-    } else {
-        at_store_rel(&prev->state, (uint32_t)THREAD_EXITED); /* ORDER(exit) */
+    if (unlikely(detached)) {
+        RT_ASSERT(joiner == NULL);
+        finish_detached(cpu, prev);
+        return;
     }
+    at_store_rel(&prev->state, (uint32_t)THREAD_EXITED); /* ORDER(exit) */
     if (joiner != NULL) {
         rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
     }
@@ -79,11 +85,14 @@ static NOINLINE void thread_end_user(struct thread *user)
     rt_self(); /* what ran last may have left us without a CPU */
 }
 
-/* Is there any of that? */
+/* Is there any of that? False: nothing is left to be done. */
 ALWAYS_INLINE bool thread_end_matters(const struct thread *user)
 {
-    return ((uintptr_t)user->local | (uintptr_t)user->held | rt_tooled | rt_signals |
-            (user->flags & THREAD_TLS)) != 0;
+    if (unlikely(((uintptr_t)user->local | (uintptr_t)user->held | rt_tooled | rt_signals) != 0)) {
+        return true;
+    }
+    uint32_t tls = user->flags & (THREAD_TLS | THREAD_MAIN);
+    return (tls & THREAD_TLS) != 0 && (tls != THREAD_TLS || !port_tls_reset_unused());
 }
 
 /* Inlined into thread_entry, so that a thread that returns leaves the return-stack predictor as
@@ -97,7 +106,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         rt_signals_left(); /* what was sent before its end is handled before it */
     }
     at_store_rlx(&user->cancel, (uint32_t)CANCEL_ENDING); /* a request that comes now may be lost */
-    if (thread_end_matters(user)) {
+    if (unlikely(thread_end_matters(user))) {
         thread_end_user(user);
     }
     struct cpu *cpu = rt_enter(&irq);

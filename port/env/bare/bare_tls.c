@@ -73,3 +73,9 @@ void port_tls_reset(void)
     RT_ASSERT(tp == rt_thread_port(BARE_THREAD(tp))->tls);
     _init_tls((void *)(tp - ARCH_TLS_OFFSET));
 }
+
+bool port_tls_reset_unused(void)
+{
+    port_tls_reset();
+    return true;
+}

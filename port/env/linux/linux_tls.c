@@ -169,3 +169,15 @@ void port_tls_reset(void)
     glibc_block_reset();
     port_tls_files = 0;
 }
+
+/* The caller has no code between here and its end in which it could lose its CPU: nobody gives that
+ * away while it is in this library. */
+bool port_tls_reset_unused(void)
+{
+    RT_ASSERT(tls_is_own());
+    if (unlikely(!glibc_block_reset_unused())) {
+        return false;
+    }
+    port_tls_files = 0;
+    return true;
+}

@@ -123,6 +123,16 @@ void port_tls_reset(void)
     tls->word = 0;
 }
 
+bool port_tls_reset_unused(void)
+{
+    if (tls_self()->word != 0) {
+        return false;
+    }
+    port_tls_end();
+    port_tls_reset();
+    return true;
+}
+
 void sim_tls_switch(struct thread *from, struct thread *to)
 {
     if (sim_is_timed()) {

@@ -120,5 +120,6 @@ void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover);
 void glibc_block_begin(void);
 void glibc_block_end(void);
 void glibc_block_reset(void);
+bool glibc_block_reset_unused(void); /* port_tls_reset_unused */
 
 #endif

@@ -269,9 +269,7 @@ void glibc_block_begin(void)
 void glibc_block_end(void)
 {
     RT_ASSERT(port_irq_is_on()); /* destructors are the program's code */
-    if (unlikely(watched(port_arch_tp(), watch.destructors) != 0)) {
-        glibc.call_destructors();
-    }
+    glibc.call_destructors();
 }
 
 static COLD void free_dynamic(void)
@@ -294,25 +292,44 @@ static COLD void resolver_close(void)
     memset(&_res, 0, sizeof(_res));
 }
 
-void glibc_block_reset(void)
+/* Without a call. */
+ALWAYS_INLINE void reset_words(uintptr_t tp)
 {
-    uintptr_t tp = port_arch_tp();
-    RT_ASSERT(port_irq_is_on());
-    if (unlikely((watched(tp, watch.destructors) | watched(tp, watch.message)) != 0)) {
-        glibc.call_destructors(); /* of objects that destructors of keys have made */
-        message_drop();
-    }
-    if (unlikely(_res.options & RES_INIT)) {
-        resolver_close();
-    }
-    if (unlikely(*glibc.module_max >= glibc.first_dynamic)) {
-        free_dynamic();
-    }
     if (!__atomic_load_n(&image.all_kept, __ATOMIC_RELAXED)) {
         image_copy();
     }
     *(int *)(tp + (uintptr_t)errno_at) = 0;
     *(int *)(tp + (uintptr_t)h_errno_at) = 0;
+}
+
+ALWAYS_INLINE bool has_dynamic(void)
+{
+    return unlikely(*glibc.module_max >= glibc.first_dynamic);
+}
+
+void glibc_block_reset(void)
+{
+    RT_ASSERT(port_irq_is_on());
+    glibc.call_destructors(); /* of objects that destructors of keys have made */
+    message_drop();
+    if (_res.options & RES_INIT) {
+        resolver_close();
+    }
+    if (has_dynamic()) {
+        free_dynamic();
+    }
+    reset_words(port_arch_tp());
+}
+
+bool glibc_block_reset_unused(void)
+{
+    uintptr_t tp = port_arch_tp();
+    if (unlikely((watched(tp, watch.destructors) | watched(tp, watch.message)) != 0 ||
+                 (_res.options & RES_INIT) != 0 || has_dynamic())) {
+        return false;
+    }
+    reset_words(tp);
+    return true;
 }
 
 /* A writer of the image was perhaps at work: the next life begins with a new one. */
