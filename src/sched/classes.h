@@ -199,9 +199,20 @@ ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct t
     (void)self;
     return t;
 }
-ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
+ALWAYS_INLINE struct sched_runs *classes_runs(const struct cpu *self)
 {
     (void)self;
+    return NULL;
+}
+ALWAYS_INLINE struct sched_runs *classes_announce_other(const struct cpu *self)
+{
+    (void)self;
+    return NULL;
+}
+ALWAYS_INLINE void classes_take_other(struct sched_runs *runs, const struct thread *t)
+{
+    (void)runs;
+    (void)t;
 }
 ALWAYS_INLINE uint32_t classes_urgency_at(unsigned cpu)
 {

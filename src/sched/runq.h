@@ -85,10 +85,11 @@ ALWAYS_INLINE bool ready_push_alike_locked(bool classes, struct runq *q, struct 
     return true;
 }
 
-/* The next thread, for CPU self to run. NULL: the queue is empty, or a thread in it differs. */
-ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *self, struct runq *q)
+/* The next thread. `runs`: with classes, what the CPU that will run it says that it runs, class
+ * OTHER. NULL: the queue is empty, or a thread in it differs. */
+ALWAYS_INLINE struct thread *ready_pop_alike_locked(struct sched_runs *runs, struct runq *q)
 {
-    if (!classes) {
+    if (runs == NULL) {
         return runq_pop_locked(q);
     }
     if (unlikely(!classq_all_plain(RUNQ_CLASSES(q)))) {
@@ -99,7 +100,8 @@ ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *se
         return NULL;
     }
     runq_add_length_locked(q, -1);
-    return classes_take_plain(self, t);
+    classes_take_other(runs, t);
+    return t;
 }
 
 /* Take t, which is in q, out. ready_alike_locked is true. */

@@ -300,16 +300,14 @@ ALWAYS_INLINE struct thread *steal_pick(bool classes, struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
     struct thread *t = NULL;
-    if (classes) {
-        classes_announce_other(self);
-    }
+    struct sched_runs *runs = classes ? classes_announce_other(self) : NULL;
     bool pass = shared_pass(classes, sq);
     bool empty = runq_estimate(&sq->q) == 0;
     if (!classes && empty && pass && likely(runq_estimate(&steal.shared) == 0)) {
         return NULL;
     }
     if (likely(pass && !empty && bias_trylock_owner(&sq->lock))) {
-        t = ready_pop_alike_locked(classes, self, &sq->q);
+        t = ready_pop_alike_locked(runs, &sq->q);
         if (likely(t != NULL)) {
             at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         }

@@ -97,25 +97,37 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
     return result;
 }
 
-/* Nothing but a post ends the wait. */
-ALWAYS_INLINE bool sem_wait_for(struct rt_sem *s, enum wait_reason reason, const void *object)
+/* Without a deadline. */
+ALWAYS_INLINE int sem_wait_for(struct rt_sem *s, enum wait_reason reason, const void *object,
+                               bool point)
 {
     unsigned long irq;
+    int result = 0;
     RT_ASSERT(rt_may_wait(WAIT_SEM, s));
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        struct waitq_options options = {
-            .deadline = UINT64_MAX, .object = object, .reason = reason, .rank = RANK_WAITQ};
-        waitq_block_inline_locked(cpu, &s->queue, options);
+        struct waitq_options options = {.deadline = UINT64_MAX,
+                                        .object = object,
+                                        .reason = reason,
+                                        .removable = point,
+                                        .interruptible = point && rt_signals,
+                                        .rank = RANK_WAITQ};
+        result = waitq_block_inline_locked(cpu, &s->queue, options);
     }
     rt_leave(irq);
-    return true;
+    return result;
 }
 
 static NOINLINE bool sem_wait_plain(struct rt_sem *s)
 {
-    return sem_wait_for(s, WAIT_SEM, s);
+    sem_wait_for(s, WAIT_SEM, s, false);
+    return true;
+}
+
+static NOINLINE int sem_wait_plain_point(struct rt_sem *s)
+{
+    return sem_wait_for(s, WAIT_SEM, s, true);
 }
 
 bool rt_sem_wait(struct rt_sem *s)
@@ -127,7 +139,7 @@ void rt_sem_wait_as(struct rt_sem *s, const struct pirn_label *label)
 {
     RT_ASSERT(label != NULL);
     if (sem_trywait(s) != 0) {
-        sem_wait_for(s, WAIT_LABEL, label);
+        sem_wait_for(s, WAIT_LABEL, label, false);
     }
 }
 
@@ -138,7 +150,11 @@ int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline)
 
 int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline)
 {
-    return sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, true);
+    if (sem_trywait(s) == 0) {
+        return 0;
+    }
+    return RT_SPEED && deadline == UINT64_MAX ? sem_wait_plain_point(s)
+                                              : sem_wait_slow(s, deadline, true);
 }
 
 /* The value was 0, or somebody is at it. */
