@@ -44,7 +44,7 @@ ALWAYS_INLINE bool waitq_claim(struct thread *t, uint32_t from, uint32_t to)
     return at_cas_acq_rel(&t->park, &from, to); /* ORDER(park) */
 }
 
-/* The waker's, under the queue's lock: true if t was still waiting and now belongs to the caller. */
+/* The waker's, under the queue's lock: true if t still waited, and is the caller's now. */
 ALWAYS_INLINE bool waitq_claim_locked(struct thread *t)
 {
     return !WAITQ_MAY_END || likely(!t->claimable) ||

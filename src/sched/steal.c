@@ -378,8 +378,7 @@ static bool steal_classes_yield(void)
 
 /* ---- a join: remove, direct ---- */
 
-/* The short way: nobody in the queue differs, nor does t. `runs`: with classes, what the CPU says
- * that it runs, class OTHER. False: nothing done. */
+/* The short way: all alike. `runs`: with classes, the CPU's, class OTHER. False: nothing done. */
 ALWAYS_INLINE bool remove_alike_locked(struct sched_runs *runs, struct steal_queue *sq,
                                        struct thread *t)
 {
@@ -402,13 +401,12 @@ ALWAYS_INLINE bool remove_alike_locked(struct sched_runs *runs, struct steal_que
 static NOINLINE bool steal_remove_long(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
+    struct sched_runs *runs = sched_has_classes() ? classes_runs(self) : NULL;
     bias_lock_owner(&sq->lock);
-    bool removed = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (removed && !remove_alike_locked(sched_has_classes() ? classes_runs(self) : NULL, sq, t)) {
-        removed = ready_remove_locked(self, &sq->q, t);
-        if (removed) {
-            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        }
+    bool removed = at_load_rlx(&stealable_of(t)->in) == sq &&
+                   (remove_alike_locked(runs, sq, t) || ready_remove_locked(self, &sq->q, t));
+    if (removed) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
     }
     bias_unlock_owner(&sq->lock);
     return removed;
@@ -417,12 +415,10 @@ static NOINLINE bool steal_remove_long(struct cpu *self, struct thread *t)
 ALWAYS_INLINE bool steal_remove(struct cpu *self, struct sched_runs *runs, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
-    if (at_load_rlx(&stealable_of(t)->in) != sq) {
-        return false;
-    }
     /* With classes: only a CPU that runs class OTHER takes another such thread past the queues. */
-    if (runs != NULL && (at_load_rlx(&runs->urgency) != URGENCY_OTHER ||
-                         at_load_rlx(&steal.urgency) > URGENCY_OTHER)) {
+    if (at_load_rlx(&stealable_of(t)->in) != sq ||
+        (runs != NULL && (at_load_rlx(&runs->urgency) != URGENCY_OTHER ||
+                          at_load_rlx(&steal.urgency) > URGENCY_OTHER))) {
         return false;
     }
     if (likely(bias_trylock_owner(&sq->lock))) {
@@ -554,25 +550,24 @@ static uint32_t steal_urgency(unsigned id)
     return at_load_rlx(&steal.urgency);
 }
 
-static const struct pirn_policy_option steal_options[] = {{.name = "victim",
-                                                           .values = "neighbour|max|random",
-                                                           .deflt = "neighbour",
-                                                           .help = "whom to steal from",
-                                                           .set = steal_set_victim},
-                                                          {.name = "amount",
-                                                           .values = "one|half",
-                                                           .deflt = "half",
-                                                           .help = "how much to steal",
-                                                           .set = steal_set_amount},
-                                                          {.name = "end",
-                                                           .values = "far|tail",
-                                                           .deflt = "far",
-                                                           .help =
-                                                               "from which end of its queue: far "
-                                                               "from where joins take, or the tail",
-                                                           .set = steal_set_end},
-                                                          DISCIPLINE_OPTIONS,
-                                                          CAPACITY_OPTION AFFINITY_OPTIONS{0}};
+static const struct pirn_policy_option steal_options[] = {
+    {.name = "victim",
+     .values = "neighbour|max|random",
+     .deflt = "neighbour",
+     .help = "whom to steal from",
+     .set = steal_set_victim},
+    {.name = "amount",
+     .values = "one|half",
+     .deflt = "half",
+     .help = "how much to steal",
+     .set = steal_set_amount},
+    {.name = "end",
+     .values = "far|tail",
+     .deflt = "far",
+     .help = "from which end: far from joins, or the tail",
+     .set = steal_set_end},
+    DISCIPLINE_OPTIONS,
+    CAPACITY_OPTION AFFINITY_OPTIONS{0}};
 
 const struct sched_built_in sched_steal = {
     .policy =
