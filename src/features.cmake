@@ -8,6 +8,12 @@
 #   PIRN_POLICIES        the policies that are included; the first one is the default. hw: only where the board has queues
 #   PIRN_CPUS_MOST       largest number of cores in use; further ones sleep
 #   PIRN_STACK_MIN       bytes of the smallest stack
+#   PIRN_THREADS_MOST    threads at once, with main and an idle thread for each core
+#   PIRN_DESCRIPTOR      bytes of a thread's descriptor in the program's memory
+#   PIRN_CORE_STACK      bytes of the stack of each core's scheduler context
+#   PIRN_HANDLER_ROOM    bytes of a thread's stack for handlers of interrupts, where threads are preempted (not Cortex-M)
+#   PIRN_TRAP_STACK      bytes of the stack that faults are reported on (Cortex-M: that handlers run on)
+#   PIRN_INTERRUPTS_MOST numbers of interrupts that handlers can be attached to: those below it
 #
 # A feature that is left out has no file in CORE_SOURCES, or a small twin. If other files refer to
 # it, its header has a no-op twin (PIRN_WITHOUT_...). A program that needs the feature does not
@@ -18,6 +24,7 @@ set(features
     stats     # counters
     settings  # options, read when the program starts; words for main. Without: pirn_settings of <pirn/static.h>
     classes   # disciplines posix and shmac: classes and priorities
+    weights   # shares of threads of class OTHER by weight, discipline shmac. Without: they take turns
     owned     # mutexes that are robust, inherit priorities, or have a ceiling
     affinity  # task affinity: threads run where their producers have just run
     nodes     # NUMA nodes, where port_nodes.h tells them
@@ -44,6 +51,12 @@ if(PIRN_BOARD_CORES_MOST GREATER cpus OR PIRN_BOARD_CORES_MOST EQUAL 1)
 endif()
 set(PIRN_CPUS_MOST ${cpus} CACHE STRING "cores that are used at most, for boards")
 set(PIRN_STACK_MIN 16384 CACHE STRING "bytes of the smallest stack, for boards")
+set(PIRN_THREADS_MOST 65536 CACHE STRING "threads at once, for boards: a power of two")
+set(PIRN_DESCRIPTOR 576 CACHE STRING "bytes of a thread's descriptor in the program's memory, for boards")
+set(PIRN_CORE_STACK 8192 CACHE STRING "bytes of the stack of each core's scheduler context, for boards")
+set(PIRN_HANDLER_ROOM 2048 CACHE STRING "bytes of a thread's stack for handlers of interrupts, for boards")
+set(PIRN_TRAP_STACK "" CACHE STRING "bytes of the stack that faults are reported on, for boards; none: as the architecture needs")
+set(PIRN_INTERRUPTS_MOST "" CACHE STRING "numbers of interrupts that handlers can have: those below it, for boards; none: all")
 
 function(check_names variable what)
   foreach(name ${${variable}})
@@ -77,9 +90,40 @@ endif()
 check_names(PIRN_POLICIES policy ${available})
 check_number(PIRN_CPUS_MOST 1 32)
 check_number(PIRN_STACK_MIN 1024 1048576)
-math(EXPR rest "${PIRN_STACK_MIN} % 64")
-if(rest)
-  message(FATAL_ERROR "PIRN_STACK_MIN=\"${PIRN_STACK_MIN}\" is not valid; valid: multiples of 64")
+function(check_multiple variable unit)
+  math(EXPR rest "${${variable}} % ${unit}")
+  if(rest)
+    message(FATAL_ERROR "${variable}=\"${${variable}}\" is not valid; valid: multiples of ${unit}")
+  endif()
+endfunction()
+
+# check_power(VARIABLE LEAST MOST BITS): the number is 2 to the power of BITS, which is set.
+function(check_power variable least most bits)
+  check_number(${variable} ${least} ${most})
+  set(power 1)
+  set(n 0)
+  while(power LESS ${variable})
+    math(EXPR power "2 * ${power}")
+    math(EXPR n "${n} + 1")
+  endwhile()
+  if(NOT power EQUAL ${variable})
+    message(FATAL_ERROR "${variable}=\"${${variable}}\" is not valid; valid: powers of two from ${least} to ${most}")
+  endif()
+  set(${bits} ${n} PARENT_SCOPE)
+endfunction()
+
+check_multiple(PIRN_STACK_MIN 64)
+check_power(PIRN_THREADS_MOST 8 65536 threads_bits)
+check_number(PIRN_DESCRIPTOR 128 1024)
+check_multiple(PIRN_DESCRIPTOR 16)
+check_number(PIRN_CORE_STACK 512 65536)
+check_multiple(PIRN_CORE_STACK 64)
+check_number(PIRN_HANDLER_ROOM 256 65536)
+if(NOT PIRN_TRAP_STACK STREQUAL "")
+  check_power(PIRN_TRAP_STACK 256 65536 trap_bits)
+endif()
+if(NOT PIRN_INTERRUPTS_MOST STREQUAL "")
+  check_number(PIRN_INTERRUPTS_MOST 1 1024)
 endif()
 set(without ${PIRN_WITHOUT})
 if("everything" IN_LIST without)
@@ -94,6 +138,10 @@ if("settings" IN_LIST without) # by which alone these are asked for
 endif()
 if("stats" IN_LIST without AND NOT "report" IN_LIST without)
   list(APPEND without report) # which tells by counters whether a CPU has moved
+endif()
+if("classes" IN_LIST without) # whose threads have them
+  list(APPEND without weights)
+  list(REMOVE_DUPLICATES without)
 endif()
 if("demands" IN_LIST without) # by which these schedule
   foreach(policy gate groups fair)
@@ -113,9 +161,13 @@ endif()
 set(trace_removes ${TRACE_SOURCES})
 set(prof_removes prof/prof_file.c prof/instrument.c prof/sample.c prof/tree.c prof/waits.c)
 set(stats_removes core/stats.c native/native_stats.c)
-set(settings_removes core/options.c core/options_describe.c core/options_names.c core/options_sched.c)
+set(settings_removes sched/public.c core/options.c core/options_describe.c core/options_names.c core/options_sched.c)
 set(settings_adds core/options_fixed.c)
 set(classes_removes sched/classq.c sched/classq_heap.c sched/classq_levels.c sched/classes.c sched/steal_preempt.c)
+set(weights_removes sched/classq.c sched/classq_heap.c sched/classq_levels.c)
+if(NOT "classes" IN_LIST without)
+  set(weights_adds sched/classq_turns.c)
+endif()
 set(affinity_removes ${AFFINITY_SOURCES})
 set(nodes_removes core/nodes.c)
 set(demands_removes core/demand.c core/misses.c sched/cache.c)
@@ -132,7 +184,24 @@ set(input_removes core/io.c core/io_close.c)
 set(messages_removes core/message.c core/start_failed.c)
 set(messages_adds core/message_none.c)
 
-set(definitions PIRN_BARE RT_MAX_CPUS=${PIRN_CPUS_MOST} RT_STACK_MIN=${PIRN_STACK_MIN})
+# What is reported with a text needs 2048 bytes; on other architectures cores begin there, or handlers run there.
+if(NOT PIRN_TRAP_STACK STREQUAL "" AND PIRN_TRAP_STACK LESS 2048 AND NOT ("messages" IN_LIST without AND PIRN_ARCH STREQUAL riscv))
+  message(FATAL_ERROR "PIRN_TRAP_STACK=\"${PIRN_TRAP_STACK}\" is not valid: messages (a feature) need 2048 or more; valid: "
+                      "that, or on RISC-V without messages 256 or more")
+endif()
+set(definitions PIRN_BARE RT_MAX_CPUS=${PIRN_CPUS_MOST} RT_STACK_MIN=${PIRN_STACK_MIN} RT_ID_INDEX_BITS=${threads_bits}u
+                BARE_CORE_STACK=${PIRN_CORE_STACK} BARE_HANDLER_ROOM=${PIRN_HANDLER_ROOM})
+if(NOT PIRN_TRAP_STACK STREQUAL "")
+  list(APPEND definitions BARE_TRAP_STACK=${PIRN_TRAP_STACK})
+endif()
+if(NOT PIRN_INTERRUPTS_MOST STREQUAL "")
+  list(APPEND definitions BARE_INTERRUPTS_MOST=${PIRN_INTERRUPTS_MOST})
+endif()
+if(chosen STREQUAL "single")
+  list(APPEND definitions PIRN_ONLY_SINGLE)
+endif()
+# Programs that size memory for the library must know these.
+set(PIRN_PROGRAM_DEFINITIONS PIRN_STACK_LEAST=${PIRN_STACK_MIN} PIRN_THREAD_STORAGE_SIZE=${PIRN_DESCRIPTOR})
 foreach(feature ${without})
   string(TOUPPER ${feature} name)
   list(APPEND definitions PIRN_WITHOUT_${name})
@@ -161,7 +230,7 @@ endif()
 list(GET chosen 0 first)
 list(APPEND definitions RT_SCHED_DEFAULT="${first}" RT_SCHED_FIRST=sched_${first})
 set(PIRN_FEATURE_DEFINITIONS ${definitions})
-set(PIRN_LEFT_OUT ${without})
+set(PIRN_LEFT_OUT ${without} CACHE INTERNAL "features that are left out")
 set(PIRN_SMALL_CODE OFF)
 if("speed" IN_LIST without)
   set(PIRN_SMALL_CODE ON)

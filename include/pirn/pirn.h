@@ -68,10 +68,14 @@ int pirn_cpu_self(void);
 
 typedef struct thread *pirn_thread_t;
 
-/* Memory for a thread descriptor in the caller's storage. Then only the stack is allocated. */
+/* Memory for a thread descriptor in the caller's storage. Then only the stack is allocated. (A
+ * library for boards may need less: its package defines the size.) */
+#ifndef PIRN_THREAD_STORAGE_SIZE
 #define PIRN_THREAD_STORAGE_SIZE 576
+#endif
 typedef struct pirn_thread_storage {
-    unsigned char opaque[PIRN_THREAD_STORAGE_SIZE] __attribute__((aligned(64)));
+    unsigned char opaque[PIRN_THREAD_STORAGE_SIZE]
+        __attribute__((aligned(PIRN_THREAD_STORAGE_SIZE % 64 == 0 ? 64 : 16)));
 } pirn_thread_storage_t;
 
 /*

@@ -92,6 +92,7 @@ struct pirn_settings {
     uint32_t slice_us;  /* us, at least a tick; default 4000, or a tick if that is longer */
     size_t stack_size;  /* bytes, for a thread that asks for no size; default 64 KiB */
     unsigned reservoir; /* stacks kept for reuse; default: none */
+    bool priorities;    /* as option discipline=posix; default: only with POSIX threads */
 };
 extern const struct pirn_settings pirn_settings;
 

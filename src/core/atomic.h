@@ -16,6 +16,9 @@
  *   at_fence_after_rmw()  a full fence directly after an atomic read-modify-write; free where that
  *                         operation is one already (x86)
  *
+ * With one CPU (RT_ALONE) acquire, release and fences keep only the compiler's order, which
+ * handlers of interrupts need.
+ *
  * Operations that order memory between CPUs carry a comment ORDER(tag);
  * docs/internals/memory-order.md lists the tags.
  */
@@ -23,6 +26,7 @@
 #define PIRN_CORE_ATOMIC_H
 
 #include "compiler.h"
+#include "config.h"
 
 #ifdef PIRN_SIM
 #include "atomic_sim.h"
@@ -37,9 +41,22 @@
 #define at_init(p, v) at_store_rlx((p), (v))
 
 #define at_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
+#if RT_ALONE
+#define at_load_acq(p)                                                                             \
+    __extension__({                                                                                \
+        __typeof__(atomic_load_explicit((p), memory_order_relaxed)) value_ =                       \
+            atomic_load_explicit((p), memory_order_relaxed);                                       \
+        atomic_signal_fence(memory_order_acquire);                                                 \
+        value_;                                                                                    \
+    })
+#else
 #define at_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
+#endif
 #define at_peek(p) at_load_rlx(p) /* for assertions */
-#ifdef STORES_ARE_PLAIN
+#if RT_ALONE
+#define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define at_store_rel(p, v) (atomic_signal_fence(memory_order_release), at_store_rlx((p), (v)))
+#elif defined(STORES_ARE_PLAIN)
 #define at_store_rlx(p, v)                                                                         \
     ((void)(*(__typeof__(atomic_load_explicit((p), memory_order_relaxed)) volatile *)(void *)(p) = \
                 (v)))
@@ -82,6 +99,8 @@ ALWAYS_INLINE void at_fence_seq(void)
     static atomic_uint dummy;
     atomic_fetch_add_explicit(&dummy, 0, memory_order_seq_cst);
 }
+#elif RT_ALONE
+#define at_fence_seq() atomic_signal_fence(memory_order_seq_cst)
 #elif defined(__ARM_ARCH) && __ARM_ARCH == 6
 /* The barrier of ARMv6 is a write to a coprocessor, which QEMU ignores. There a read-modify-write
  * is a barrier of the host. The compiler puts the ARMv6 barrier around it. */
@@ -117,7 +136,11 @@ ALWAYS_INLINE void at_fence_light(void)
     }
 }
 
+#if RT_ALONE
+#define at_fence_heavy() at_fence_seq()
+#else
 #define at_fence_heavy() port_fence_heavy()
+#endif
 
 #endif /* PIRN_SIM */
 

@@ -10,12 +10,26 @@
 
 #define RT_VERSION "0.1.0"
 
-/* Fields written by different CPUs stay this far apart. */
-#define RT_CACHELINE 64
-
 /* Upper bound of CPUs: sizes the idle bitmap and the CPU table. The simulator uses hundreds. */
 #ifndef RT_MAX_CPUS
 #define RT_MAX_CPUS 256
+#endif
+
+/* Is there one CPU, on which only interrupts come between? Then no lock is ever waited for, as its
+ * holder has disabled them (spinlock.h); fences order nothing but the compiler's accesses
+ * (atomic.h); and nobody searches for work, or is to be found asleep by others (wake.h). Libraries
+ * with assertions lock all the same, and check it. */
+#if defined(PIRN_BARE) && RT_MAX_CPUS == 1 && !defined(PIRN_DEBUG)
+#define RT_ALONE 1
+#else
+#define RT_ALONE 0
+#endif
+
+/* Fields written by different CPUs stay this far apart. */
+#if defined(PIRN_BARE) && RT_MAX_CPUS == 1
+#define RT_CACHELINE 16
+#else
+#define RT_CACHELINE 64
 #endif
 
 /* Features of the build, as constants: the compiler leaves out the code of those that are off.
@@ -29,6 +43,11 @@
 #define RT_CLASSES false
 #else
 #define RT_CLASSES true
+#endif
+#ifdef PIRN_WITHOUT_WEIGHTS
+#define RT_WEIGHTS false
+#else
+#define RT_WEIGHTS true
 #endif
 #ifdef PIRN_WITHOUT_AFFINITY
 #define RT_AFFINITY false
@@ -126,15 +145,22 @@
 
 /* Threads at once, and for how many of them the table of ids grows at a time: powers of two. */
 #ifdef PIRN_BARE
+#ifndef RT_ID_INDEX_BITS
 #define RT_ID_INDEX_BITS 16u
-#define RT_ID_CHUNK_BITS 6u
+#endif
+#define RT_ID_CHUNK_BITS (RT_ID_INDEX_BITS < 6u ? RT_ID_INDEX_BITS : 6u)
 #else
 #define RT_ID_INDEX_BITS 25u
 #define RT_ID_CHUNK_BITS 12u
 #endif
 
-/* Bytes in a thread descriptor that belong to the policy. */
+/* Bytes in a thread descriptor that belong to the policy. Without settings there are no policies
+ * from outside; `single` has nothing there. */
+#if defined(PIRN_WITHOUT_SETTINGS) && defined(PIRN_ONLY_SINGLE)
+#define RT_POLICY_ROOM 8
+#else
 #define RT_POLICY_ROOM 32
+#endif
 
 /* Bytes of a thread's name with its terminator, as in pthread_setname_np. */
 #define RT_NAME_MAX 16

@@ -262,7 +262,7 @@ static void preempt_begin(void)
 
 static void cpus_make(bool main_calls)
 {
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         int error = cpu_make(i);
         if (error != 0) {
             start_failed_of(error, "no memory for", i);
@@ -289,7 +289,7 @@ static void policy_begin(bool main_calls)
 
 static void carriers_start(bool main_calls)
 {
-    for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu; i++) {
+    for (unsigned i = main_calls ? 1 : 0; i < RT_NCPU; i++) {
         at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
         int error = port_carrier_start(rt.cpus[i]->carrier);
         if (error != 0) {

@@ -26,7 +26,7 @@ static _Atomic(uint32_t) ended;
 static uint32_t sum_exited(void)
 {
     uint32_t sum = 0;
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         sum += at_load_acq(&rt.cpus[i]->exited); /* ORDER(life) */
     }
     return sum;
@@ -35,7 +35,7 @@ static uint32_t sum_exited(void)
 uint32_t life_created_ever(void)
 {
     uint32_t sum = at_load_acq(&life_created_foreign); /* ORDER(life) */
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         sum += at_load_acq(&rt.cpus[i]->created); /* ORDER(life) */
     }
     return sum;

@@ -37,20 +37,11 @@ static void settings_check(const struct pirn_settings *s, uint32_t tick, uint32_
                         : tick < RT_TICK_MIN || slice < tick ? "tick_us, slice_us: 1000 <= tick "
                                                                "<= slice"
                         : s->preempt && !RT_PREEMPT          ? "preempt: left out of this build"
+                        : s->priorities && !RT_CLASSES       ? "priorities: left out of this build"
                                                              : NULL;
     if (wrong != NULL) {
         rt_refuse("pirn: pirn_settings.%s\n", wrong);
     }
-}
-
-static void policy_use(void)
-{
-    const struct pirn_policy *first = &RT_SCHED_FIRST.policy;
-    const char *why = NULL;
-    for (const struct pirn_policy_option *o = first->options; o != NULL && o->name != NULL; o++) {
-        o->set(o->deflt, &why);
-    }
-    sched_use(&rt.policy, first);
 }
 
 void options_load(void)
@@ -73,7 +64,8 @@ void options_load(void)
     rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;
     rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
-    policy_use();
+    sched_use_discipline(s->priorities);
+    sched_use(&rt.policy, &RT_SCHED_FIRST.policy);
 }
 
 void options_load_of(const char *prefix)

@@ -225,9 +225,10 @@ void rt_thread_set_base(struct thread *t, unsigned priority)
 /* A policy that is not told of changes has slices at most (fair). */
 int rt_sched_valid(const struct sched_params *params)
 {
-    bool plain = params->class == SCHED_CLASS_OTHER &&
-                 (params->weight == 0 || params->weight == SCHED_WEIGHT_DEFAULT);
-    return plain || (rt_has_classes() && rt.policy.requeue != NULL) ? 0 : -ENOTSUP;
+    bool weighs = params->weight != 0 && params->weight != SCHED_WEIGHT_DEFAULT;
+    bool plain = params->class == SCHED_CLASS_OTHER && !weighs;
+    bool has = rt_has_classes() && rt.policy.requeue != NULL && (RT_WEIGHTS || !weighs);
+    return plain || has ? 0 : -ENOTSUP;
 }
 
 struct sched_params rt_thread_sched(const struct thread *t)

@@ -88,14 +88,14 @@ static void idle_enter(struct cpu *cpu)
     if (rt.policy.idle_enter != NULL) {
         rt.policy.idle_enter(cpu);
     }
-    if (!rt.policy.pinned) {
+    if (!RT_ALONE && !rt.policy.pinned) {
         at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     }
 }
 
 IDLE_STEP void idle_found(struct cpu *cpu)
 {
-    if (rt.policy.pinned) {
+    if (RT_ALONE || rt.policy.pinned) {
         return;
     }
     uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
@@ -112,8 +112,19 @@ IDLE_STEP void idle_found(struct cpu *cpu)
     }
 }
 
+/* With one CPU: for those who ask whether all sleep. */
+static void asleep_alone(bool asleep)
+{
+    at_store_rlx(&rt.idle_map[0], asleep ? 1u : 0u);
+    at_store_rlx(&rt.idle_word, asleep ? RT_SLEEPING : 0u);
+}
+
 IDLE_STEP void idle_announce(struct cpu *cpu, bool searching)
 {
+    if (RT_ALONE) {
+        asleep_alone(true);
+        return;
+    }
     uint32_t unit = searching ? rt_idle_search_unit() : 0;
     at_or_acq_rel(&rt.idle_map[cpu->id / 32], 1u << (cpu->id % 32)); /* ORDER(idle-claim) */
     at_add_acq_rel(&rt.idle_word, RT_SLEEPING - unit);               /* ORDER(idle-wake) */
@@ -140,7 +151,11 @@ static void idle_sleep(struct cpu *cpu)
         port_cpu_idle(cpu, deadline);
         trace_sleep(cpu, false);
     }
-    rt_idle_claim(cpu->id);
+    if (RT_ALONE) {
+        asleep_alone(false);
+    } else {
+        rt_idle_claim(cpu->id);
+    }
     if (deadline != UINT64_MAX) {
         at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_TICK); /* ORDER(pending) */
     }
@@ -197,7 +212,7 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
 {
     struct thread *next = NULL;
     uint64_t from = RT_TIMED ? port_now() : 0;
-    uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? search_lasts(cpu) : 0;
+    uint64_t spin = RT_TIMED && RT_NCPU > 1 && search_pays(cpu, from) ? search_lasts(cpu) : 0;
     uint64_t now = from, began = from;
     uint64_t until = search_end(cpu, from, spin);
     if (slept) {

@@ -99,6 +99,9 @@ struct rt {
 
 HIDDEN extern struct rt rt;
 
+/* rt.ncpu, once the runtime has started. */
+#define RT_NCPU (RT_MAX_CPUS == 1 ? 1u : rt.ncpu)
+
 /* If rt.preempt is false, why. */
 HIDDEN extern const char *rt_why_no_preempt;
 

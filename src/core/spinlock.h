@@ -34,6 +34,10 @@
  *      among guests, of `entry`. An owner that clears guest_in itself has been inside by `entry`
  *      since the last guest. The fences order only the entry protocol.
  * No deadlock: nobody waits for owner_in or `entry` inside a section of its own.
+ *
+ * With one CPU (RT_ALONE) taking and releasing a spinlock is nothing: who holds one has interrupts
+ * disabled, and the lock crosses a switch (held.h) to a thread that releases it before they are
+ * enabled. A statelock's bit is then set only by its holder's own stores, and gone when it leaves.
  */
 #ifndef PIRN_CORE_SPINLOCK_H
 #define PIRN_CORE_SPINLOCK_H
@@ -48,6 +52,28 @@ typedef struct spinlock {
     _Atomic(uint32_t) word;
 } spinlock_t;
 
+COLD void spin_lock_slow(spinlock_t *lock);
+
+#if RT_ALONE
+ALWAYS_INLINE bool spin_trylock(spinlock_t *lock, enum lockrank rank)
+{
+    (void)lock;
+    (void)rank;
+    return true;
+}
+
+ALWAYS_INLINE void spin_lock(spinlock_t *lock, enum lockrank rank)
+{
+    (void)lock;
+    (void)rank;
+}
+
+ALWAYS_INLINE void spin_unlock(spinlock_t *lock, enum lockrank rank)
+{
+    (void)lock;
+    (void)rank;
+}
+#else
 ALWAYS_INLINE bool spin_trylock(spinlock_t *lock, enum lockrank rank)
 {
     if (at_load_rlx(&lock->word) != 0 || at_xchg_acq(&lock->word, 1u) != 0) { /* ORDER(spinlock) */
@@ -56,8 +82,6 @@ ALWAYS_INLINE bool spin_trylock(spinlock_t *lock, enum lockrank rank)
     lockrank_acquire(rank);
     return true;
 }
-
-COLD void spin_lock_slow(spinlock_t *lock);
 
 ALWAYS_INLINE void spin_lock(spinlock_t *lock, enum lockrank rank)
 {
@@ -73,6 +97,7 @@ ALWAYS_INLINE void spin_unlock(spinlock_t *lock, enum lockrank rank)
     lockrank_release(rank);
     at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
 }
+#endif
 
 /* For assertions. */
 ALWAYS_INLINE bool spin_is_held(const spinlock_t *lock, enum lockrank rank)
@@ -97,6 +122,13 @@ COLD void state_wait(statelock_t *lock, unsigned round);
 extern bool rt_is_child;
 void rt_fork_give_back(statelock_t *lock);
 
+#if RT_ALONE
+ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
+{
+    (void)lock;
+    (void)rank;
+}
+#else
 ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
 {
     if (unlikely(at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED)) { /* ORDER(spinlock) */
@@ -104,6 +136,7 @@ ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
     }
     lockrank_acquire(rank);
 }
+#endif
 
 /* For assertions: does the caller's CPU hold it, as far as that is known? */
 ALWAYS_INLINE bool state_is_held(const statelock_t *lock, enum lockrank rank)

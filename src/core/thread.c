@@ -59,7 +59,7 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->sched.attr, 0u);
     if (PORT_SIGNALS && !(flags & THREAD_FOREIGN)) {
         /* until it has one: thread_create */
-        at_init(&t->sigmask, MUTANT(SIGNAL_NEW) ? 0 : ~UINT64_C(0));
+        thread_mask_set(t, MUTANT(SIGNAL_NEW) ? 0 : ~UINT64_C(0));
     }
     t->flags = flags;
     memset(&t->prof, 0, sizeof(t->prof));

@@ -112,16 +112,20 @@ struct thread_sched {
     uint16_t ticks_left;    /* (O) of the slice */
     uint8_t place;          /* where it is linked; 0 = nowhere */
     bool no_vtime;          /* it takes the time of each queue that it enters */
-    struct classq *queue;   /* not even: whose time vtime is */
-    uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
-    uint64_t lag;           /* ahead of the queue's time when it was chosen */
-    uint64_t charge;        /* (O) used since then */
+#ifdef PIRN_WITHOUT_WEIGHTS
+    uint8_t level; /* by which it was put there: sched/classq_turns.c */
+#else
+    struct classq *queue; /* not even: whose time vtime is */
+    uint64_t vtime;       /* virtual time; shmac: how often it was chosen */
+    uint64_t lag;         /* ahead of the queue's time when it was chosen */
+    uint64_t charge;      /* (O) used since then */
     union {
         uint64_t rank;  /* in a queue: place there, smaller first */
         uint64_t since; /* (O) running: when it was chosen, if others were ranked; port_now */
     };
     int64_t seq;          /* place among equals: heap */
     struct thread *child; /* heap */
+#endif
 };
 
 struct thread {
@@ -154,17 +158,19 @@ struct thread {
     void *arg_ret;          /* argument; return value once DONE */
 
     /* creating, ending: one cache line */
-    void *stack_top;           /* (C) above it lie TLS block and descriptor */
+    void *stack_top; /* (C) above it lie TLS block and descriptor */
+#if PORT_SIGNALS
     _Atomic(uint64_t) sigmask; /* (A) of the layer above: signals that it blocks; inherited */
     void *signals;             /* of the layer above */
-    void *local;               /* (O) the POSIX layer's data, e.g. keys */
-    struct rt_omutex *held;    /* (O) held mutexes with an owner: sync/omutex.c */
-    struct id_slot *id_slot;   /* (C) see id.h */
-    uint32_t index;            /* (C) slot in the id table */
-    uint32_t generation;       /* (O) of the slot */
-    _Atomic(uint32_t) cancel;  /* (A) enum cancel_bits */
-    uint16_t wait_priority;    /* (W) place in the wait queue */
-    uint8_t stack_class;       /* (C) see stack.h */
+#endif
+    void *local;              /* (O) the POSIX layer's data, e.g. keys */
+    struct rt_omutex *held;   /* (O) held mutexes with an owner: sync/omutex.c */
+    struct id_slot *id_slot;  /* (C) see id.h */
+    uint32_t index;           /* (C) slot in the id table */
+    uint32_t generation;      /* (O) of the slot */
+    _Atomic(uint32_t) cancel; /* (A) enum cancel_bits */
+    uint16_t wait_priority;   /* (W) place in the wait queue */
+    uint8_t stack_class;      /* (C) see stack.h */
 
     /* cold */
     struct timer timer;
@@ -192,6 +198,45 @@ struct thread {
     uint64_t stop_at, stop_woken; /* its latest stop: prof/waits.c */
 #endif
 };
+
+/* A life begins: no signals yet; and the mask that it has from its creator, or by attribute. */
+#if PORT_SIGNALS
+ALWAYS_INLINE void thread_signals_begin(struct thread *t)
+{
+    t->signals = NULL;
+}
+
+ALWAYS_INLINE void thread_mask_inherit(struct thread *t, const uint64_t *asked,
+                                       const struct thread *creator)
+{
+    /* The rest of it is new, too: ORDER(new-mask) */
+    at_store_rel(&t->sigmask, asked != NULL ? *asked : at_load_rlx(&creator->sigmask));
+}
+
+ALWAYS_INLINE void thread_mask_set(struct thread *t, uint64_t mask)
+{
+    at_init(&t->sigmask, mask);
+}
+#else
+ALWAYS_INLINE void thread_signals_begin(struct thread *t)
+{
+    (void)t;
+}
+
+ALWAYS_INLINE void thread_mask_inherit(struct thread *t, const uint64_t *asked,
+                                       const struct thread *creator)
+{
+    (void)t;
+    (void)asked;
+    (void)creator;
+}
+
+ALWAYS_INLINE void thread_mask_set(struct thread *t, uint64_t mask)
+{
+    (void)t;
+    (void)mask;
+}
+#endif
 
 ALWAYS_INLINE enum sched_class sched_class_of(const struct thread *t)
 {
@@ -286,7 +331,7 @@ int rt_thread_tryjoin(struct thread *t, void **ret);
 int rt_thread_detach(struct thread *t);
 
 /* 0, or -ENOTSUP: the discipline does not know classes, and this is not class OTHER with the
- * default weight. */
+ * default weight; or the build has no weights. */
 int rt_sched_valid(const struct sched_params *params);
 
 /* The parameters that were set, without priorities that t inherits for the moment. */

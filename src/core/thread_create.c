@@ -36,7 +36,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     t->arg_ret = arg;
     t->rq.next = NULL;
     t->local = NULL;
-    t->signals = NULL;
+    thread_signals_begin(t);
     at_init(&t->cancel, 0u);
     at_init(&t->join.lock.word, 0u);
     uintptr_t top = (uintptr_t)t->stack_top;
@@ -142,12 +142,7 @@ ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, 
         }
     }
     thread_begin(t, start, arg);
-    if (PORT_SIGNALS) {
-        /* The rest of it is new, too: ORDER(new-mask) */
-        at_store_rel(&t->sigmask, attr != NULL && attr->sigmask != NULL
-                                      ? *attr->sigmask
-                                      : at_load_rlx(&creator->sigmask));
-    }
+    thread_mask_inherit(t, attr != NULL ? attr->sigmask : NULL, creator);
     if (attr != NULL) {
         thread_inherit(t, creator);
         thread_apply(t, attr, creator);

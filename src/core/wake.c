@@ -50,9 +50,20 @@ void rt_calls_tell(void)
 #endif
 }
 
+/* With one CPU a handler of an interrupt has found it asleep. */
+static void kick_alone(void)
+{
+    struct cpu *cpu = rt.cpus[0];
+    if (cpu->current == cpu->idle) {
+        kick_claimed(cpu, 0);
+    }
+}
+
 void rt_kick_cpu(struct cpu *self, unsigned id)
 {
-    if (rt_idle_claim(id)) {
+    if (RT_ALONE) {
+        kick_alone();
+    } else if (rt_idle_claim(id)) {
         kick_claimed(self, id);
     } else {
         rt_calls_tell();
@@ -92,7 +103,7 @@ void rt_kick_sleeper(struct cpu *self)
 
 void rt_kick_named(struct cpu *self, struct pirn_kick kick)
 {
-    RT_ASSERT(kick.cpu >= 0 && (unsigned)kick.cpu < rt.ncpu);
+    RT_ASSERT(RT_ALONE || (kick.cpu >= 0 && (unsigned)kick.cpu < rt.ncpu));
     if (RT_CLASSES && kick.preempt) {
         rt_preempt_cpu(self, (unsigned)kick.cpu);
     } else {
@@ -110,7 +121,7 @@ static COLD void rt_wake_foreign(struct cpu *self, struct thread *t)
 
 bool rt_all_asleep(void)
 {
-    return rt_idle_sleeping(at_load_rlx(&rt.idle_word)) == rt.ncpu;
+    return rt_idle_sleeping(at_load_rlx(&rt.idle_word)) == RT_NCPU;
 }
 
 void rt_kick_any(struct cpu *self)
@@ -134,7 +145,7 @@ void rt_preempt_cpu(struct cpu *self, unsigned id)
 {
     struct cpu *cpu = rt.cpus[id];
     at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_RESCHED); /* ORDER(pending) */
-    if (cpu != self) {
+    if (!RT_ALONE && cpu != self) {
         waker_fence(); /* ORDER(idle-wake) */
         if (rt_idle_claim(id)) {
             kick_claimed(self, id);

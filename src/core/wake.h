@@ -111,6 +111,10 @@ NOINLINE void rt_kick_named(struct cpu *self, struct pirn_kick kick);
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
+    if (RT_ALONE) {
+        rt_kick_named(self, kick);
+        return;
+    }
     waker_fence(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
         if (unlikely(rt_idle_tells(at_load_rlx(&rt.idle_word), 0))) {

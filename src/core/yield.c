@@ -159,12 +159,22 @@ static bool yield_any(void)
     return yield_by(rotate_any, false);
 }
 
-bool (*rt_yield_way)(void) = yield_any;
+/* In small code the long way alone. */
+static bool yield_small(void)
+{
+    struct cpu *cpu = rt_enter_first();
+    bool switched = cpu != NULL && yield_slow(cpu);
+    rt_leave(0);
+    return cpu != NULL ? switched : yield_without_cpu();
+}
+
+bool (*rt_yield_way)(void) = RT_SPEED ? yield_any : yield_small;
 
 /* A foreign kernel thread may be yielding; for it either way is right. */
 void rt_yield_use(bool (*way)(void))
 {
-    STORE_RLX(&rt_yield_way, way != NULL ? way : yield_any);
+    bool (*any)(void) = RT_SPEED ? yield_any : yield_small;
+    STORE_RLX(&rt_yield_way, way != NULL ? way : any);
 }
 
 bool rt_yield(void)

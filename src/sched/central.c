@@ -192,7 +192,7 @@ const struct sched_built_in sched_central = {
             .thread_init = place_thread_init,
             .check = FOR_TESTS(central_check),
         },
-    .yield = central_yield,
+    .yield = FOR_SPEED(central_yield),
     .binds = true,
     .classes = SCHED_CLASSES(.preempt = central_preempt, .requeue = central_requeue,
                              .charge = classes_charge),

@@ -27,6 +27,25 @@ int sched_set_discipline(const char *value, const char **why)
     return 0;
 }
 
+void sched_use_discipline(bool priorities)
+{
+    bool classes = priorities || rt_personality.classes;
+    sched_chosen.discipline = classes ? DISCIPLINE_POSIX : DISCIPLINE_FIFO;
+    sched_chosen.copy = true;
+}
+
+#ifdef PIRN_WITHOUT_WEIGHTS
+static const struct classq_backend *backend_chosen(void)
+{
+    return NULL;
+}
+#else
+static const struct classq_backend *backend_chosen(void)
+{
+    bool heap = sched_chosen.heap || sched_chosen.discipline == DISCIPLINE_SHMAC;
+    return heap ? &classq_heap : &classq_levels;
+}
+
 int sched_set_queue(const char *value, const char **why)
 {
     (void)why;
@@ -40,6 +59,7 @@ int sched_set_start(const char *value, const char **why)
     sched_chosen.copy = sched_choice("creator|zero", value) == 0;
     return 0;
 }
+#endif
 
 int classes_init(unsigned n)
 {
@@ -54,11 +74,10 @@ int classes_init(unsigned n)
     nqueues = n;
     sched_chosen.inherit_no_vtime =
         sched_chosen.discipline == DISCIPLINE_POSIX && sched_chosen.copy;
-    bool heap = sched_chosen.heap || sched_chosen.discipline == DISCIPLINE_SHMAC;
     for (unsigned i = 0; i < n; i++) {
-        classq_init(&queues[i], sched_chosen.discipline, heap ? &classq_heap : &classq_levels);
+        classq_init(&queues[i], sched_chosen.discipline, backend_chosen());
     }
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         at_init(&sched_running[i].urgency, (uint32_t)URGENCY_IDLE);
         at_init(&sched_running[i].thread, (const struct thread *)NULL);
     }
@@ -82,7 +101,7 @@ static unsigned lowest(uint32_t *urgency)
 {
     unsigned cpu = 0;
     *urgency = UINT32_MAX;
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         uint32_t there = classes_urgency_at(i);
         if (there < *urgency) {
             *urgency = there;
@@ -151,7 +170,7 @@ bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks)
 
 void classes_look_again(const struct thread *t)
 {
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = 0; i < RT_NCPU; i++) {
         if (at_load_rlx(&sched_running[i].thread) == t) {
             rt_preempt_cpu(port_cpu_self(), i);
         }

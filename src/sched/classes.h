@@ -43,13 +43,18 @@ int sched_set_discipline(const char *value, const char **why);
 int sched_set_queue(const char *value, const char **why);
 int sched_set_start(const char *value, const char **why);
 
+#define DISCIPLINE_OPTION                                                                          \
+    {                                                                                              \
+        .name = "discipline", .values = SCHED_DISCIPLINES, .deflt = "auto",                        \
+        .help = "order of a ready queue; posix, shmac: with scheduling classes; auto: posix "      \
+                "under the pthread API, else fifo",                                                \
+        .set = sched_set_discipline                                                                \
+    }
+#ifdef PIRN_WITHOUT_WEIGHTS
+#define DISCIPLINE_OPTIONS DISCIPLINE_OPTION
+#else
 #define DISCIPLINE_OPTIONS                                                                         \
-    {.name = "discipline",                                                                         \
-     .values = SCHED_DISCIPLINES,                                                                  \
-     .deflt = "auto",                                                                              \
-     .help = "order of a ready queue; posix, shmac: with scheduling classes; auto: posix under "   \
-             "the pthread API, else fifo",                                                         \
-     .set = sched_set_discipline},                                                                 \
+    DISCIPLINE_OPTION,                                                                             \
         {.name = "queue",                                                                          \
          .values = "levels|heap",                                                                  \
          .deflt = "levels",                                                                        \
@@ -60,6 +65,7 @@ int sched_set_start(const char *value, const char **why);
         .help = "virtual time of a new thread: its creator's; zero: to see what that is for",      \
         .set = sched_set_start                                                                     \
     }
+#endif
 
 ALWAYS_INLINE bool sched_has_classes(void)
 {

@@ -78,6 +78,15 @@ struct classq_backend {
 
 extern const struct classq_backend classq_levels, classq_heap;
 
+#ifdef PIRN_WITHOUT_WEIGHTS
+/* classq_turns.c: the names below mean there what they mean here, as far as they are there. */
+struct classq {
+    uint32_t ranked;           /* threads in `levels` */
+    uint32_t unranked;         /* threads in the unranked list */
+    struct list unranked_list; /* class OTHER, nothing inherited */
+    struct list levels;        /* the others, the most urgent first */
+};
+#else
 struct classq {
     const struct classq_backend *backend;
     enum discipline discipline;
@@ -99,6 +108,7 @@ struct classq {
         } bits;
     };
 };
+#endif
 
 void classq_init(struct classq *q, enum discipline discipline,
                  const struct classq_backend *backend);
@@ -216,11 +226,23 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
  * or count; else with 0, which shows the effect of copying. */
 void classq_new_thread(struct classq *q, struct thread *t, const struct thread *creator, bool copy);
 
+#ifdef PIRN_WITHOUT_WEIGHTS
+ALWAYS_INLINE void classq_charge_clear(struct thread *t)
+{
+    (void)t;
+}
+#else
+ALWAYS_INLINE void classq_charge_clear(struct thread *t)
+{
+    t->sched.charge = 0;
+}
+#endif
+
 /* The short way, of posix: the creator has no time of its own, so the new thread has none. */
 ALWAYS_INLINE void classq_new_no_vtime(struct thread *t)
 {
     t->sched.no_vtime = true;
-    t->sched.charge = 0;
+    classq_charge_clear(t);
     t->sched.ticks_left = (uint16_t)rt.slice_ticks;
 }
 

@@ -253,7 +253,7 @@ const struct sched_built_in sched_dist = {
             .thread_init = place_thread_init,
             .check = FOR_TESTS(dist_check),
         },
-    .yield = dist_yield,
+    .yield = FOR_SPEED(dist_yield),
     .binds = true,
     .classes =
         SCHED_CLASSES(.preempt = dist_preempt, .requeue = dist_requeue, .charge = classes_charge),

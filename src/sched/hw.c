@@ -180,6 +180,6 @@ const struct sched_built_in sched_hw = {
             .search = hw_search,
             .has_work = hw_has_work,
         },
-    .yield = hw_yield,
+    .yield = FOR_SPEED(hw_yield),
 };
 #endif

@@ -26,7 +26,7 @@ struct pinned {
     uint8_t why;       /* enum pirn_why, on its way through an inbox */
 };
 
-_Static_assert(sizeof(struct pinned) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
+_Static_assert(!RT_BINDS || sizeof(struct pinned) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
 
 #define PINNED_BOUND 0x80000000u /* the program has chosen the home */
 

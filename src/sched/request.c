@@ -392,7 +392,7 @@ const struct sched_built_in sched_request = {
             .direct = request_direct,
             .check = FOR_TESTS(request_check),
         },
-    .yield = request_yield,
+    .yield = FOR_SPEED(request_yield),
     .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = request_preempt,
                              .requeue = request_requeue, .charge = classes_charge),
 };

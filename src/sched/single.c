@@ -180,7 +180,7 @@ const struct sched_built_in sched_single = {
             .has_work = single_has_work,
             .check = FOR_TESTS(single_check),
         },
-    .yield = single_yield,
+    .yield = FOR_SPEED(single_yield),
     .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = single_preempt,
                              .requeue = single_requeue, .charge = classes_charge),
     .affinity =

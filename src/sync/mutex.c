@@ -88,7 +88,7 @@ static void mutex_pause(unsigned pauses)
  * owner makes progress, and one CPU uses a busy mutex for many visits before the next one does. */
 static bool mutex_spin(struct rt_mutex *m)
 {
-    for (unsigned pauses = SPIN_FIRST; rt.ncpu > 1 && pauses <= SPIN_LAST; pauses *= 2) {
+    for (unsigned pauses = SPIN_FIRST; RT_NCPU > 1 && pauses <= SPIN_LAST; pauses *= 2) {
         mutex_pause(pauses);
         uint32_t word = at_load_rlx(&m->queue.lock.word);
         if (!(word & MUTEX_OWNED) && rt_mutex_trylock(m) == 0) {
@@ -107,7 +107,7 @@ static void mutex_linger(const struct rt_mutex *m)
 {
     struct cpu *cpu = port_cpu_self();
     RT_ASSERT(rt_is_inside() && lockrank_none_held());
-    if (cpu == NULL || rt.ncpu == 1) {
+    if (cpu == NULL || RT_NCPU == 1) {
         return;
     }
     for (unsigned look = 0; look < LINGER_LOOKS && rt_mutex_is_locked(m); look++) {
@@ -123,7 +123,7 @@ static void mutex_linger(const struct rt_mutex *m)
  * With one CPU a loss means that the owner was switched away from inside, and it may be again. */
 static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
 {
-    if (losses == 0 || rt.ncpu == 1) {
+    if (losses == 0 || RT_NCPU == 1) {
         return losses != 0;
     }
     if (!RT_TIMED) {

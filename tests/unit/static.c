@@ -47,7 +47,7 @@ PIRN_THREAD_DEFINE(first, STACK_BYTES, add, &one);
 PIRN_THREAD_DEFINE(second, STACK_BYTES, add, &two);
 PIRN_THREAD_DEFINE(third, STACK_BYTES, wait_for_main, &two);
 PIRN_THREAD_ROOM(again, STACK_BYTES, live, &lives);
-PIRN_THREAD_ROOM(cramped, 1024, live, NULL);
+PIRN_THREAD_ROOM(cramped, 512, live, NULL);
 
 int main(void)
 {

@@ -143,7 +143,7 @@ ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 {
     unsigned long irq = port_irq_save();
     RT_ASSERT(bare_may_wait());
-    while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
+    while (!RT_ALONE && __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
         bare_lock_wait(word);
     }
     section_lock();
@@ -154,7 +154,9 @@ ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
 {
     RT_ASSERT(bare_is_locked(word));
     section_unlock();
-    STORE_REL(word, 0);           /* ORDER(spinlock) */
+    if (!RT_ALONE) {
+        STORE_REL(word, 0); /* ORDER(spinlock) */
+    }
     RT_ASSERT(arch_irq_is_off()); /* behind it: the message takes a lock, too */
     port_irq_restore(irq);
 }

@@ -26,8 +26,10 @@
 
 #include "bare.h"
 
-/* Numbers of sources below it: of the board's description, as the tables take memory. */
-#if defined(BOARD_SOURCES)
+/* Numbers of sources below it: of the board's description, or fewer, as the tables take memory. */
+#if defined(BARE_INTERRUPTS_MOST)
+#define SOURCES BARE_INTERRUPTS_MOST
+#elif defined(BOARD_SOURCES)
 #define SOURCES BOARD_SOURCES
 #elif defined(BOARD_INTERRUPTS)
 #define SOURCES BOARD_INTERRUPTS

@@ -14,6 +14,16 @@
 #include <picotls.h>
 #include <string.h>
 
+/* image.ld: what a block begins with. */
+extern const char __tdata_source[], __tdata_size[], __tbss_size[], __tbss_offset[];
+
+/* As the C library's _init_tls, by this library's own functions. */
+static void tls_fill(char *block)
+{
+    memcpy(block, __tdata_source, (uintptr_t)__tdata_size);
+    memset(block + (uintptr_t)__tbss_offset, 0, (uintptr_t)__tbss_size);
+}
+
 size_t tls_size(void)
 {
     return (ARCH_TLS_HEADER + _tls_size() + TLS_ALIGNMENT - 1) & ~(size_t)(TLS_ALIGNMENT - 1);
@@ -23,7 +33,7 @@ uintptr_t tls_make(void *at, struct thread *t)
 {
     char *block = (char *)at + ARCH_TLS_HEADER;
     RT_ASSERT((uintptr_t)at % TLS_ALIGNMENT == 0);
-    _init_tls(block);
+    tls_fill(block);
     uintptr_t tp = (uintptr_t)block + ARCH_TLS_OFFSET;
     BARE_THREAD(tp) = t;
     return tp;
@@ -71,7 +81,7 @@ void port_tls_reset(void)
 {
     uintptr_t tp = port_arch_tp();
     RT_ASSERT(tp == rt_thread_port(BARE_THREAD(tp))->tls);
-    _init_tls((void *)(tp - ARCH_TLS_OFFSET));
+    tls_fill((char *)(tp - ARCH_TLS_OFFSET));
 }
 
 bool port_tls_reset_unused(void)

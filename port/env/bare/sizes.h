@@ -6,7 +6,8 @@
 #define PIRN_ENV_BARE_SIZES_H
 
 #define BARE_CORES RT_MAX_CPUS /* at most; further ones sleep */
-#define BARE_CORE_STACK 8192   /* of each core's scheduler context, but the first one's */
+/* BARE_CORE_STACK: of each core's scheduler context (src/features.cmake, PIRN_CORE_STACK).
+ * BARE_HANDLER_ROOM: bytes of a thread's stack for handlers of interrupts (PIRN_HANDLER_ROOM) */
 #ifndef BARE_TRAP_STACK
 #define BARE_TRAP_STACK 2048 /* of each core, for its traps; an architecture may need more */
 #endif

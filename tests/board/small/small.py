@@ -18,6 +18,9 @@ what fills up to an alignment is not counted. core: src/, but for the POSIX laye
 port: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
 library's variables, zeroed ones too, without the stacks of cores; per_cpu: bytes of the
 policy's own variables for each core.
+
+A configuration with `ram_most` is measured by tasks.elf. ram: all fixed memory, by item; their sum
+may not be above `ram_most`. taken.elf says what the library takes at run time.
 """
 
 from __future__ import annotations
@@ -32,9 +35,12 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
 KINDS = ("core", "posix", "port", "libc", "data", "per_cpu")
+TASKS, TASK_STACK = 4, 1536  # of tasks.c
+# Variables that are items of their own.
+ITEMS = {"bare_core_stacks": "trap stack", "rt": "state, main", "table": "interrupts"}
+OVERFLOWED = 134  # status of a program that a check of the library has ended
 # Settings that CMake must refuse, and the beginning of the message; for a board without queues of
 # threads in hardware.
 REFUSED = {
@@ -48,6 +54,14 @@ REFUSED = {
     "-DPIRN_CPUS_MOST=0": 'PIRN_CPUS_MOST="0" is not valid; valid: 1 to 32',
     "-DPIRN_STACK_MIN=1000": 'PIRN_STACK_MIN="1000" is not valid; valid: 1024 to 1048576',
     "-DPIRN_STACK_MIN=2000": 'PIRN_STACK_MIN="2000" is not valid; valid: multiples of 64',
+    "-DPIRN_THREADS_MOST=12": 'PIRN_THREADS_MOST="12" is not valid; valid: powers of two from 8 to '
+    "65536",
+    "-DPIRN_DESCRIPTOR=200": 'PIRN_DESCRIPTOR="200" is not valid; valid: multiples of 16',
+    "-DPIRN_CORE_STACK=100": 'PIRN_CORE_STACK="100" is not valid; valid: 512 to 65536',
+    "-DPIRN_HANDLER_ROOM=100": 'PIRN_HANDLER_ROOM="100" is not valid; valid: 256 to 65536',
+    "-DPIRN_TRAP_STACK=256": 'PIRN_TRAP_STACK="256" is not valid: messages (a feature) need 2048 '
+    "or more; valid: that, or on RISC-V without messages 256 or more",
+    "-DPIRN_INTERRUPTS_MOST=0": 'PIRN_INTERRUPTS_MOST="0" is not valid; valid: 1 to 1024',
 }
 
 
@@ -99,7 +113,8 @@ class Library:
     dropped.
     """
 
-    def __init__(self, own_map: Path, dropped: str) -> None:
+    def __init__(self, name: str, own_map: Path, dropped: str) -> None:
+        self.member = f"lib{name}.a("
         self.from_: dict[str, list[tuple[int, str]]] = {}
         for section, size, file in listed(halves(own_map)[1]):
             if size != 0:
@@ -108,9 +123,8 @@ class Library:
             if self.has(file) and size != 0:
                 self.drop(section, size)
 
-    @staticmethod
-    def has(file: str) -> bool:
-        return "libpirn-pthread.a(" in file
+    def has(self, file: str) -> bool:
+        return self.member in file
 
     def drop(self, section: str, size: int) -> None:
         candidates = self.from_[section]
@@ -128,10 +142,36 @@ def nm(build: Path) -> str:
     return found[1] if found is not None else "nm"
 
 
-def measure(build: Path, cpus: int, policy: str) -> dict[str, int]:
+def symbols(build: Path, program: str) -> str:
+    elf = build / f"tests/board/small/{program}.elf"
+    return call(nm(build), "--print-size", "--radix=d", elf).stdout
+
+
+def ram(build: Path, entry: dict, data: int, taken: int) -> dict[str, int]:
+    """The fixed memory by item. The stacks of the program's threads are not part of it."""
+    listing = symbols(build, "tasks")
+    items = {}
+    for variable, item in ITEMS.items():
+        found = re.search(rf"^-?\d+ (\d+) [bBdD] {variable}$", listing, re.MULTILINE)
+        assert found is not None, variable
+        items[item] = int(found[1])
+    parts = [
+        re.search(rf"^-?\d+ (\d+) [bBdD] {variable}$", listing, re.MULTILINE)
+        for variable in ("sampler_room", "sampler")
+    ]
+    items["threads"] = TASKS * (sum(int(p[1]) for p in parts if p is not None) - TASK_STACK)
+    items["variables"] = data - items["state, main"] - items["interrupts"]
+    items["core's stack"] = entry["core_stack"]
+    items["other"] = taken - entry["core_stack"]
+    return items
+
+
+def measure(build: Path, program: str, cpus: int, policy: str) -> dict[str, int]:
     sizes: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-    dropped, kept = halves(build / "tests/board/small/kernel.map")
-    library = Library(build / "src/posix/pirn-pthread.map", dropped)
+    dropped, kept = halves(build / f"tests/board/small/{program}.map")
+    name = "pirn-pthread" if program == "kernel" else "pirn"
+    own_map = build / ("src/posix" if program == "kernel" else "src") / f"{name}.map"
+    library = Library(name, own_map, dropped)
     for section, size, file in listed(kept):
         ours = library.has(file) and size != 0
         if section.startswith((".text", ".rodata", ".srodata")):
@@ -141,9 +181,7 @@ def measure(build: Path, cpus: int, policy: str) -> dict[str, int]:
                 sizes["libc"] += size
         elif ours and section.startswith((".data", ".sdata", ".bss", ".sbss")):
             sizes["data"] += size if "bare_core_stacks" not in section else 0
-    listing = call(
-        nm(build), "--print-size", "--radix=d", build / "tests/board/small/kernel.elf"
-    ).stdout
+    listing = symbols(build, program)
     own = re.search(rf"^-?\d+ (\d+) [bBdD] {policy}(?:_cpus)?$", listing, re.MULTILINE)
     sizes["per_cpu"] = int(own[1]) // cpus if own is not None and policy != "single" else 0
     return dict(sizes)
@@ -155,22 +193,36 @@ def is_chip(root: Path, board: str) -> bool:
 
 
 def run_program(
-    root: Path, board: str, build: Path, program: str, cpus: int, output: str | None
-) -> None:
-    """output: None: whatever it says"""
+    root: Path,
+    board: str,
+    build: Path,
+    program: str,
+    cpus: int,
+    output: str | None,
+    status: int = 0,
+) -> str:
+    """output: None: whatever it says; returns it"""
     image = build / f"tests/board/small/{program}.elf"
     # The chip's simulator is slow: CTest ends one that hangs.
     seconds = "0" if is_chip(root, board) else "120"
     options = ("--timeout", seconds, "--cpus", str(cpus))
     end = call(root / ".venv/bin/pirn", "board", "run", *options, board, image)
-    if end.returncode != 0 or output not in (None, end.stdout):
+    if end.returncode != status or output not in (None, end.stdout):
         sys.exit(f"{image} with {cpus} cores: status {end.returncode}\n{end.stdout}{end.stderr}")
+    return end.stdout
 
 
 def run(root: Path, board: str, build: Path, cpus: int) -> None:
     for n in sorted({1, cpus}):
         run_program(root, board, build, "static", n, "static threads: done\n")
         run_program(root, board, build, "kernel", n, None)
+
+
+def run_tasks(root: Path, board: str, build: Path, entry: dict, data: int) -> dict[str, int]:
+    """On one core. Returns the fixed memory by item."""
+    run_program(root, board, build, "tasks", 1, "")
+    run_program(root, board, build, "overflow", 1, "", OVERFLOWED)
+    return ram(build, entry, data, int(run_program(root, board, build, "taken", 1, None)))
 
 
 def defaults(root: Path, board: str, build: Path) -> int:
@@ -185,8 +237,17 @@ def defaults(root: Path, board: str, build: Path) -> int:
 def settings_of(entry: dict) -> list[str]:
     names = {"without": "PIRN_WITHOUT", "with": "PIRN_WITH", "policies": "PIRN_POLICIES"}
     lists = [f"-D{cmake}={';'.join(entry.get(key, []))}" for key, cmake in names.items()]
+    numbers = {
+        "threads": "PIRN_THREADS_MOST",
+        "descriptor": "PIRN_DESCRIPTOR",
+        "core_stack": "PIRN_CORE_STACK",
+        "handlers": "PIRN_HANDLER_ROOM",
+        "trap_stack": "PIRN_TRAP_STACK",
+        "interrupts": "PIRN_INTERRUPTS_MOST",
+    }
     return [
         *lists,
+        *(f"-D{cmake}={entry[key]}" for key, cmake in numbers.items() if key in entry),
         f"-DPIRN_CPUS_MOST={entry['cpus']}",
         f"-DPIRN_STACK_MIN={entry['stack']}",
         "-DPIRN_SMALL_TESTS=ON",
@@ -201,14 +262,16 @@ def grown(name: str, sizes: dict[str, int], before: dict[str, int]) -> list[str]
     ]
 
 
-def update(name: str, sizes: dict[str, int]) -> None:
+def update(name: str, sizes: dict[str, int], items: dict[str, int]) -> None:
     line = "sizes = { " + ", ".join(f"{kind} = {sizes[kind]}" for kind in KINDS) + " }"
+    if items:
+        line += "\nram = { " + ", ".join(f'"{item}" = {n}' for item, n in items.items()) + " }"
     text = (HERE / "sizes.toml").read_text()
     head, found, rest = text.partition(f'[["{name}"]]\n'.replace("[[", "[").replace("]]", "]"))
     if not found:
         sys.exit(f"sizes.toml has no [{name}]")
     body, sep, others = rest.partition("\n[")
-    body = re.sub(r"\nsizes = .*", "", "\n" + body).strip("\n")
+    body = re.sub(r"\n(sizes|ram) = .*", "", "\n" + body).strip("\n")
     (HERE / "sizes.toml").write_text(f"{head}{found}{body}\n{line}\n{sep}{others}")
 
 
@@ -251,6 +314,18 @@ def each(root: Path, board: str, build: Path, names: list[str]) -> int:
     return 0
 
 
+def ram_table() -> str:
+    entries = tomllib.loads((HERE / "sizes.toml").read_text())
+    measured = {name: entry["ram"] for name, entry in entries.items() if "ram" in entry}
+    items = list(next(iter(measured.values())))
+    rows = [f"| {' | '.join(('board, configuration', *items, 'sum'))} |"]
+    rows.append("| :-- |" + " --: |" * (len(items) + 1))
+    for name, ram_of in measured.items():
+        values = [*(ram_of[item] for item in items), sum(ram_of.values())]
+        rows.append(f"| {name} | " + " | ".join(str(v) for v in values) + " |")
+    return "\n".join(rows) + "\n"
+
+
 def table() -> str:
     entries = tomllib.loads((HERE / "sizes.toml").read_text())
     rows = [
@@ -266,8 +341,38 @@ def table() -> str:
 
 
 def publish(page: Path) -> None:
-    before, rest = page.read_text().split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
+    text = page.read_text()
+    for what, rows in (("measured", table()), ("ram", ram_table())):
+        begin, end = f"<!-- {what}: begin -->", f"<!-- {what}: end -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{rows}\n{end}{rest.split(end)[1]}"
+    page.write_text(text)
+
+
+def check(
+    root: Path, board: str, folder: Path, name: str, entry: dict, *, renew: bool
+) -> list[str]:
+    """Build, measure, run. Returns what is wrong."""
+    built(root, board, folder, settings_of(entry))
+    program = "tasks" if "ram_most" in entry else "kernel"
+    policy = (entry.get("policies") or ["steal"])[0]
+    sizes, items = measure(folder, program, entry["cpus"], policy), {}
+    run(root, board, folder, entry["cpus"])
+    if "ram_most" in entry:
+        items = run_tasks(root, board, folder, entry, sizes["data"])
+    print(name, sizes, items)
+    failures = []
+    if renew:
+        update(name, sizes, items)
+    else:
+        failures += grown(name, sizes, entry.get("sizes", {}))
+        failures += grown(f"{name}, RAM", items, entry.get("ram", {}))
+    if items and sum(items.values()) > entry["ram_most"]:
+        failures.append(
+            f"{name}: {sum(items.values())} bytes of fixed RAM, more than ram_most, "
+            f"{entry['ram_most']}"
+        )
+    return failures
 
 
 def main() -> int:
@@ -304,16 +409,8 @@ def main() -> int:
         )
     failures = []
     for name in options.names or names:
-        entry, folder = entries[name], build / name
-        built(options.root, options.board, folder, settings_of(entry))
-        policy = (entry.get("policies") or ["steal"])[0]
-        sizes = measure(folder, entry["cpus"], policy)
-        print(name, sizes)
-        run(options.root, options.board, folder, entry["cpus"])
-        if options.update:
-            update(name, sizes)
-        else:
-            failures += grown(name, sizes, entry.get("sizes", {}))
+        folder, entry = build / name, entries[name]
+        failures += check(options.root, options.board, folder, name, entry, renew=options.update)
     for failure in failures:
         print(failure)
     if failures:

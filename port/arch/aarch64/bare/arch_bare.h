@@ -32,7 +32,7 @@
 #define ARCH_PAGE 4096 /* what stacks have below them: bare_pages.c */
 
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
-#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + BARE_HANDLER_ROOM)
 
 /* Thread-local storage begins behind a header of two words, as aligned as it is itself; the thread
  * pointer shows the header. */

@@ -43,7 +43,9 @@
 #define ARCH_TLS_THREAD 0 /* the linker leaves two words there */
 
 /* Of handlers, and of reports of faults, which may come in handlers. */
+#ifndef BARE_TRAP_STACK
 #define BARE_TRAP_STACK 4096
+#endif
 #define ARCH_HANDLERS_ZONE 256 /* of it, which nobody uses */
 
 #ifndef __ASSEMBLER__

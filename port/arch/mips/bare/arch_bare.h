@@ -25,7 +25,7 @@
 #define ARCH_FRAME_SIZE 192
 
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
-#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + BARE_HANDLER_ROOM)
 
 /* Lines of interrupts, as Cause and Status number them: the one that software sets, two for boards
  * to wire, the CPU's timer. */

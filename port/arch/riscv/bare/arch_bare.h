@@ -40,7 +40,7 @@
 #endif
 
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
-#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + BARE_HANDLER_ROOM)
 
 #define ARCH_MIE 8u /* of mstatus */
 

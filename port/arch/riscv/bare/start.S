@@ -58,7 +58,7 @@ park:
     sw t1, 0(t0)
 1:
 #endif
-    bnez s0, 2f
+    bnez s0, 2f     /* with one core in use: for ever */
 
     la t0, __bss_start
     la t1, __bss_end
@@ -75,6 +75,10 @@ park:
     li s0, 0
     call bare_main
 
+#if BARE_CORES == 1
+2:  wfi
+    j 2b
+#else
     /* The others sleep until the first one interrupts them. */
 2:  li t0, MIE_SOFT
     csrw mie, t0
@@ -94,6 +98,7 @@ park:
     mv a1, s1
     li s0, 0
     call bare_core_main
+#endif
     .cfi_endproc
     .size _start, . - _start
 
