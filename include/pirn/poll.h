@@ -83,6 +83,14 @@ void pirn_poller_tell(pirn_poller_t *poller);
  */
 void pirn_poller_remove(pirn_poller_t *poller);
 
+/*
+ * For a thread that looks again and again by itself, as within a library that waits in this way:
+ * between two looks, let another ready thread run. If none is ready, or if `always` is true, the
+ * processor is offered to other programs (sched_yield), which may have to complete what the thread
+ * looks for. Context: threads; a foreign kernel thread offers its processor. No cancellation point.
+ */
+void pirn_poll_pause(bool always);
+
 #ifdef __cplusplus
 }
 #endif

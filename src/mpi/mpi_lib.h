@@ -14,6 +14,7 @@
 #include <mpi.h>
 #include <pirn/label.h>
 #include <pirn/poll.h>
+#include <pthread.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -45,9 +46,22 @@ extern struct mpi_lib mpi_lib;
 void mpi_turn_take(void);
 void mpi_turn_give(void);
 
+/* What the MPI library calls in each round of a wait of its own, and what it calls instead. */
+#ifdef OPEN_MPI
+#define MPI_PAUSE_NAME "sched_yield"
+int mpi_pause(void);
+#else
+#define MPI_PAUSE_NAME "pthread_mutex_unlock"
+int mpi_pause(pthread_mutex_t *lock);
+#endif
+extern __thread int mpi_rounds __attribute__((tls_model("initial-exec"))); /* of its call of MPI */
+void mpi_pause_begin(void); /* in MPI_Init, in all ranks */
+void mpi_rounds_none(void); /* until the thread's next mpi_enter they do not count */
+
 /* Around each call of MPI. */
 static inline void mpi_enter(void)
 {
+    mpi_rounds = 0;
     if (__builtin_expect(mpi_lib.serial, 0)) {
         mpi_turn_take();
     }

@@ -342,6 +342,7 @@ static enum pirn_poll look(void *unused)
     list_clear(&tries);
     mpi_quiet_look(take_incoming(), &polled.whole, &polled.others);
     mpi_enter();
+    mpi_rounds_none();
     for (int i = 0; i < TESTS && ended.first == NULL; i++) {
         whole_look(&ended);
         others_look(&ended, &tries);

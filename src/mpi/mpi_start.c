@@ -27,6 +27,7 @@ static int start(int *argc, char ***argv, int *level)
     }
     mpi_lib.serial = *level < MPI_THREAD_MULTIPLE;
     mpi_quiet_begin();
+    mpi_pause_begin();
     int failed = mpi_poll_begin();
     if (failed != 0) {
         fprintf(stderr, "pirn-mpi: no memory for the thread that looks for messages (%s)\n",

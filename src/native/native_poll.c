@@ -4,6 +4,8 @@
 #include <pirn/poll.h>
 
 #include "../sync/pollers.h"
+#include "cpu.h"
+#include "runtime.h"
 
 _Static_assert(sizeof(struct rt_poller) <= sizeof(pirn_poller_t), "pirn_poller_t");
 _Static_assert((int)PIRN_POLL_PENDING == (int)POLL_PENDING, "enum pirn_poll");
@@ -34,4 +36,12 @@ EXPORT void pirn_poller_tell(pirn_poller_t *poller)
 EXPORT void pirn_poller_remove(pirn_poller_t *poller)
 {
     rt_poller_remove(POLLER(poller));
+}
+
+EXPORT void pirn_poll_pause(bool always)
+{
+    if (!rt_yield() || always) {
+        port_relax(UINT32_MAX);
+    }
+    rt_self(); /* it may have lost the CPU in the offer */
 }

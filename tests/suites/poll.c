@@ -332,7 +332,38 @@ static void test_running_threads_are_counted_when_others_wait(void *unused)
     CHECK(pirn_threads_running() == 0);
 }
 
+enum { PAUSES = 20 };
+
+/* The threads take turns: each waits until the other has had one. */
+static void *pauses(void *arg)
+{
+    int *turns = arg;
+    int parity = TEST_ADD(&turns[1], 1) % 2;
+    for (int i = 0; i < PAUSES; i++) {
+        while (TEST_GET(&turns[0]) % 2 != parity) {
+            pirn_poll_pause(i % 4 == 0);
+        }
+        TEST_ADD(&turns[0], 1);
+    }
+    return NULL;
+}
+
+static void test_pause_runs_others_when_they_are_ready(void *unused)
+{
+    int turns[2] = {0, 0}; /* turns, threads that have begun */
+    pirn_thread_t t[2];
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        CHECK(pirn_create(&t[i], NULL, pauses, turns) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    CHECK(TEST_GET(&turns[0]) == 2 * PAUSES);
+}
+
 static const struct test tests[] = {
+    {"pause_runs_others_when_they_are_ready", test_pause_runs_others_when_they_are_ready, 0},
     {"running_threads_are_counted_when_others_wait",
      test_running_threads_are_counted_when_others_wait, 0},
     {"label_is_text_when_fields_differ", test_label_is_text_when_fields_differ, 0},

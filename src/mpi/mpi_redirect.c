@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpi_fortran.c - MPI's Fortran interfaces call PMPI_x of the C interface, which this library does
- * not replace: MPI_x here calls it. (Open MPI's always do, MPICH's where a function has no buffer.)
- * So the Fortran libraries, and they alone, get MPI_x in place of PMPI_x.
+ * mpi_redirect.c - functions that the libraries of MPI call, and that this library replaces there
+ * and nowhere else.
+ *
+ * MPI's Fortran interfaces call PMPI_x of the C interface, which this library does not replace:
+ * MPI_x here calls it. (Open MPI's always do, MPICH's where a function has no buffer.) So the
+ * Fortran libraries get MPI_x in place of PMPI_x. The library that makes progress gets a function
+ * in which a thread that waits there gives way: mpi_pause.c.
  *
  * A constructor does it: at that time all libraries that the program is linked with are there, and
  * none has called MPI. The place where a library keeps the address of a function that it calls is
  * named by its relocations (System V ABI, "Dynamic Linking"): the symbol, and the word to change.
- * A Fortran library that is loaded later, by dlopen, is not changed.
+ * A library that is loaded later, by dlopen, is not changed.
  */
 #include "mpi_lib.h"
 
@@ -32,15 +36,17 @@
 #endif
 
 #ifdef OPEN_MPI
-static const char *const libraries[] = {"/libmpi_mpifh.so", "/libmpi_usempi"};
+static const char *const fortran[] = {"/libmpi_mpifh.so", "/libmpi_usempi", NULL};
+static const char *const progress[] = {"/libopen-pal.so", NULL};
 #else
-static const char *const libraries[] = {"/libmpichfort.so"};
+static const char *const fortran[] = {"/libmpichfort.so", NULL};
+static const char *const progress[] = {"/libmpich.so", NULL};
 #endif
-enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
 
 /* A library in memory. */
 struct image {
     const struct dl_phdr_info *info;
+    void *(*ours)(const char *name); /* what replaces a function; NULL: nothing */
     const ElfW(Sym) * symbols;
     const char *names;
     const ElfW(Rela) * tables[2];
@@ -48,13 +54,18 @@ struct image {
 };
 
 /* This library's MPI_x for PMPI_x; NULL: it has none, or another one precedes it. */
-static void *ours(const char *name)
+static void *ours_for_fortran(const char *name)
 {
     Dl_info self, found;
     void *function = strncmp(name, "PMPI_", 5) == 0 ? dlsym(RTLD_DEFAULT, name + 1) : NULL;
     bool is_ours = function != NULL && dladdr(function, &found) != 0 &&
                    dladdr((void *)&mpi_lib, &self) != 0 && found.dli_fbase == self.dli_fbase;
     return is_ours ? function : NULL;
+}
+
+static void *ours_for_progress(const char *name)
+{
+    return strcmp(name, MPI_PAUSE_NAME) == 0 ? (void *)mpi_pause : NULL;
 }
 
 /* Is the word in the part that the linker has made read-only? */
@@ -88,7 +99,7 @@ static int redirect_table(const struct image *image, const ElfW(Rela) * table, s
     for (size_t i = 0; i < size / sizeof(*table) && error == 0; i++) {
         const ElfW(Sym) *symbol = &image->symbols[ELF64_R_SYM(table[i].r_info)];
         if (IS_ADDRESS(ELF64_R_TYPE(table[i].r_info)) && symbol->st_name != 0) {
-            void *function = ours(image->names + symbol->st_name);
+            void *function = image->ours(image->names + symbol->st_name);
             if (function != NULL) {
                 error = store(image->info, image->info->dlpi_addr + table[i].r_offset, function);
             }
@@ -132,14 +143,30 @@ static void image_read(struct image *image, const ElfW(Dyn) * dynamic)
     }
 }
 
-static bool is_fortran(const char *name)
+static bool is_one_of(const char *name, const char *const *libraries)
 {
-    for (unsigned i = 0; i < LIBRARIES; i++) {
-        if (strstr(name, libraries[i]) != NULL) {
-            return true;
+    while (*libraries != NULL && strstr(name, *libraries) == NULL) {
+        libraries++;
+    }
+    return *libraries != NULL;
+}
+
+static void redirect_image(struct image *image, const char *if_not)
+{
+    const struct dl_phdr_info *info = image->info;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            image_read(image, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
         }
     }
-    return false;
+    for (unsigned i = 0; i < 2 && image->symbols != NULL && image->names != NULL; i++) {
+        int error = redirect_table(image, image->tables[i], image->sizes[i]);
+        if (error != 0) {
+            fprintf(stderr, "pirn-mpi: cannot change %s (%s): %s\n", info->dlpi_name,
+                    strerror(error), if_not);
+            break;
+        }
+    }
 }
 
 static int redirect(struct dl_phdr_info *info, size_t size, void *unused)
@@ -147,28 +174,17 @@ static int redirect(struct dl_phdr_info *info, size_t size, void *unused)
     struct image image = {.info = info};
     (void)size;
     (void)unused;
-    if (!is_fortran(info->dlpi_name)) {
-        return 0;
-    }
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            image_read(&image, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
-        }
-    }
-    for (unsigned i = 0; i < 2 && image.symbols != NULL && image.names != NULL; i++) {
-        int error = redirect_table(&image, image.tables[i], image.sizes[i]);
-        if (error != 0) {
-            fprintf(stderr,
-                    "pirn-mpi: cannot change %s (%s): threads that call MPI from Fortran keep "
-                    "their CPU while they wait\n",
-                    info->dlpi_name, strerror(error));
-            break;
-        }
+    if (is_one_of(info->dlpi_name, fortran)) {
+        image.ours = ours_for_fortran;
+        redirect_image(&image, "threads that call MPI from Fortran keep their CPU while they wait");
+    } else if (is_one_of(info->dlpi_name, progress)) {
+        image.ours = ours_for_progress;
+        redirect_image(&image, "calls that wait within MPI keep their processor from other ranks");
     }
     return 0;
 }
 
-static __attribute__((constructor)) void redirect_fortran(void)
+static __attribute__((constructor)) void redirect_libraries(void)
 {
     dl_iterate_phdr(redirect, NULL);
 }
