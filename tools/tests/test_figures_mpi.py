@@ -9,7 +9,7 @@ import pytest
 
 from pirn_tools.errors import UserError
 from pirn_tools.figures import mpi
-from pirn_tools.figures.mpi import ALONE, BOTH, NPTL, Case
+from pirn_tools.figures.mpi import ALONE, BOTH, NPTL, Calls, Case
 
 CASE = Case("openmpi", 8)
 
@@ -17,7 +17,7 @@ CASE = Case("openmpi", 8)
 def test_a_row_has_medians_ranges_and_runs_that_did_not_end() -> None:
     found = {(CASE, NPTL): [None, 900.0], (CASE, ALONE): [1.0, 3.0], (CASE, BOTH): [0.5, 0.75]}
     assert mpi.table(found).splitlines()[-1] == (
-        "| Open MPI | 8 | 1 of 2 runs ended | 2.00 (1.00 to 3.00) | 0.62 (0.50 to 0.75) |"
+        "| Open MPI | 2 | 8 | 1 of 2 runs ended | 2.00 (1.00 to 3.00) | 0.62 (0.50 to 0.75) |"
     )
 
 
@@ -42,12 +42,47 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     starter = tmp_path / "starter"
     starter.write_text(f"#!/bin/sh\n{text}\n")
     starter.chmod(0o755)
-    monkeypatch.setitem(mpi.STARTERS, "openmpi", (str(starter), "-n", "2"))
+    monkeypatch.setitem(mpi.STARTERS, "openmpi", (str(starter),))
 
 
 def test_what_a_run_says_is_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "echo 1.250")
     assert mpi.run(CASE, BOTH, tmp_path) == pytest.approx(1.25)
+
+
+def test_calls_have_a_row_for_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, monkeypatch, "echo A, B: 2.0; echo C: 9.5")
+    case = Calls("openmpi", 3)
+    one = mpi.run_calls(case, BOTH, tmp_path)
+    assert one == {"A, B": 2.0, "C": 9.5}
+    found = {
+        (case, NPTL): [None, None],
+        (case, ALONE): [one],
+        (case, BOTH): [one, {"A, B": 4, "C": 1}],
+    }
+    assert mpi.calls_table(found).splitlines()[-2:] == [
+        "| Open MPI | 3 | `A, B` | 0 of 2 runs ended | 2.00 (2.00 to 2.00) | 3.00 (2.00 to 4.00) |",
+        "| Open MPI | 3 | `C` | 0 of 2 runs ended | 9.50 (9.50 to 9.50) | 5.25 (1.00 to 9.50) |",
+    ]
+
+
+def test_ranks_are_bound_where_each_has_a_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    for ranks, how in ((2, "core"), (3, "none")):
+        words = Calls("mpich", ranks).words(BOTH, tmp_path, tmp_path)
+        assert words[words.index("-n") - 2 : words.index("-n") + 2] == [
+            *("-bind-to", how, "-n", str(ranks))
+        ]
+
+
+def test_what_has_not_ended_does_not_run_again() -> None:
+    asked: list[str] = []
+    results = {"ends": 1.0, "hangs": None}
+    run = mpi.patiently(lambda key: asked.append(key) or results[key])
+    assert [run(key) for key in ("ends", "hangs", "ends", "hangs")] == [1.0, None, 1.0, None]
+    assert asked == ["ends", "hangs", "ends"]
 
 
 def test_a_run_that_takes_too_long_has_none(

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""`pirn bench figures mpi`: messages between threads of two MPI ranks, with the C library's
-threads, with libpirn-pthread alone, and with libpirn-mpi."""
+"""`pirn bench figures mpi`: messages between threads of MPI ranks, two and four on a machine, and
+collective calls that have no nonblocking form, with the C library's threads, with libpirn-pthread
+alone, and with libpirn-mpi."""
 
 from __future__ import annotations
 
 import os
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 
@@ -18,47 +21,83 @@ from pirn_tools.errors import UserError
 from pirn_tools.figures import markdown, on_chip
 from pirn_tools.figures.affinity_real import alternating, environment
 
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
 ROUNDS, SHORT_ROUNDS = 5, 1
 NPTL, ALONE, BOTH = "NPTL", "libpirn-pthread", "and libpirn-mpi"
 WAYS = (NPTL, ALONE, BOTH)
 THREADS = (1, 8, 50, 200, 1000)
 TRIPS, FEW_TRIPS = 20000, 1000  # of all threads of a rank, at least; few: NPTL with many threads
 LIMIT = 30  # seconds of a run
+RANKS = (2, 4)  # of the program of round trips: even
+CALLS = 20  # of each kind
 STARTERS: dict[str, tuple[str, ...]] = {
     "openmpi": (
-        *("mpirun.openmpi", "--oversubscribe", "--bind-to", "core"),
-        *("--mca", "btl", "self,vader", "--mca", "pml", "ob1", "-n", "2"),
+        *("mpirun.openmpi", "--oversubscribe"),
+        *("--mca", "btl", "self,vader", "--mca", "pml", "ob1"),
     ),
-    "mpich": ("mpirun.mpich", "-bind-to", "core", "-n", "2"),
+    "mpich": ("mpirun.mpich",),
 }
+# Each rank to a CPU of its own; where ranks outnumber CPUs, the kernel chooses.
+BIND = {"openmpi": ("--bind-to", "core"), "mpich": ("-bind-to", "core")}
+FREE = {"openmpi": ("--bind-to", "none"), "mpich": ("-bind-to", "none")}
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 VERSIONS = {"openmpi": ("ompi_info", "--version"), "mpich": ("mpichversion", "--version")}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def started(mpi: str, ranks: int, way: str, build: Path, program: str) -> list[str]:
+    """The beginning of a command, up to the program."""
+    names = {NPTL: [], ALONE: ["pthread"], BOTH: ["pthread", f"mpi-{mpi}"]}[way]
+    preload = " ".join(str(build / "lib" / f"libpirn-{name}.so") for name in names)
+    bind = BIND if ranks <= len(os.sched_getaffinity(0)) else FREE
+    return [
+        *environment(**AS_ROOT, UCX_TLS="self,sm"),
+        *(*STARTERS[mpi], *bind[mpi], "-n", str(ranks)),
+        *("env", f"LD_PRELOAD={preload}"),
+        str(build / "bench" / f"mpi-{program}-{mpi}"),
+    ]
+
+
 @dataclass(frozen=True)
 class Case:
+    """Round trips."""
+
     mpi: str
     threads: int
+    ranks: int = 2
+
+    def title(self) -> str:
+        return f"{self.mpi}, {self.ranks} ranks, {markdown.counted(self.threads, 'thread')}"
 
     def words(self, way: str, build: Path) -> list[str]:
-        names = {NPTL: [], ALONE: ["pthread"], BOTH: ["pthread", f"mpi-{self.mpi}"]}[way]
-        preload = " ".join(str(build / "lib" / f"libpirn-{name}.so") for name in names)
         trips = FEW_TRIPS if way == NPTL and self.threads > 1 else TRIPS
         rounds = -(-trips // self.threads)
         return [
-            *environment(**AS_ROOT, UCX_TLS="self,sm"),
-            *STARTERS[self.mpi],
-            *("env", f"LD_PRELOAD={preload}"),
-            str(build / "bench" / f"mpi-round-trips-{self.mpi}"),
+            *started(self.mpi, self.ranks, way, build, "round-trips"),
             *(f"--threads={self.threads}", f"--rounds={rounds}"),
         ]
 
 
-def run(case: Case, way: str, build: Path, limit: float = LIMIT) -> float | None:
-    """Microseconds a round trip; None: the run took longer than the limit."""
-    title = f"mpi, {case.mpi}, {markdown.counted(case.threads, 'thread')}, {way}"
-    words = case.words(way, build)
+@dataclass(frozen=True)
+class Calls:
+    """Collective calls, each by one thread of a rank."""
+
+    mpi: str
+    ranks: int
+
+    def title(self) -> str:
+        return f"{self.mpi}, {self.ranks} ranks, collective calls"
+
+    def words(self, way: str, build: Path, folder: Path) -> list[str]:
+        program = started(self.mpi, self.ranks, way, build, "slow-calls")
+        return [*program, f"--calls={CALLS}", str(folder / "file")]
+
+
+def output(title: str, words: Sequence[str], limit: float) -> tuple[str, UserError] | None:
+    """What a program prints, and the error if that is not what was expected; None: it took longer
+    than the limit."""
     try:
         # mpirun ends its ranks when it is told to end.
         done = subprocess.run(
@@ -71,11 +110,36 @@ def run(case: Case, way: str, build: Path, limit: float = LIMIT) -> float | None
         raise UserError(f"cannot run {words[0]}: {error.strerror}") from None
     if done.returncode in (124, 137):
         return None
+    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+    return done.stdout, UserError("\n".join([f"{title}: it did not say how long it took", *last]))
+
+
+def run(case: Case, way: str, build: Path, limit: float = LIMIT) -> float | None:
+    """Microseconds a round trip; None: the run took longer than the limit."""
+    said = output(f"mpi, {case.title()}, {way}", case.words(way, build), limit)
+    if said is None:
+        return None
     try:
-        return float(done.stdout.split()[-1])
+        return float(said[0].split()[-1])
     except (IndexError, ValueError):
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise UserError("\n".join([f"{title}: it did not say how long it took", *last])) from None
+        raise said[1] from None
+
+
+def run_calls(case: Calls, way: str, build: Path, limit: float = LIMIT) -> dict[str, float] | None:
+    """Microseconds a call, by name; None: the run took longer than the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = case.words(way, build, Path(folder))
+        said = output(f"mpi, {case.title()}, {way}", words, limit)
+    if said is None:
+        return None
+    try:
+        pairs = [line.rsplit(":", 1) for line in said[0].splitlines()]
+        found = {name: float(text) for name, text in pairs}
+    except ValueError:
+        raise said[1] from None
+    if not found:
+        raise said[1]
+    return found
 
 
 # ---- the page ----
@@ -94,33 +158,67 @@ def cell(each: Sequence[float | None]) -> str:
 def table(found: Runs) -> str:
     cases = dict.fromkeys(case for case, _ in found)
     rows = [
-        [NAMES[case.mpi], f"{case.threads:,}", *(cell(found[case, way]) for way in WAYS)]
+        [
+            *(NAMES[case.mpi], str(case.ranks), f"{case.threads:,}"),
+            *(cell(found[case, way]) for way in WAYS),
+        ]
         for case in cases
     ]
-    return markdown.table(["MPI", "threads a rank", *WAYS], rows)
+    return markdown.table(["MPI", "ranks", "threads a rank", *WAYS], rows)
+
+
+CallRuns = Mapping[tuple[Calls, str], Sequence[dict[str, float] | None]]
+
+
+def calls_table(found: CallRuns) -> str:
+    rows = []
+    for case in dict.fromkeys(case for case, _ in found):
+        names = dict.fromkeys(
+            name for way in WAYS for one in found[case, way] for name in one or ()
+        )
+        for name in names:
+            cells = [
+                cell([None if one is None else one[name] for one in found[case, way]])
+                for way in WAYS
+            ]
+            rows.append([NAMES[case.mpi], str(case.ranks), f"`{name}`", *cells])
+    return markdown.table(["MPI", "ranks", "calls", *WAYS], rows)
 
 
 HEAD = """\
-Two ranks on one machine, each bound to one CPU. Thread i of one rank sends 64 bytes to thread i of
-the other and receives its answer, by `MPI_Send` and `MPI_Recv`. The program
+Two and four ranks on one machine, in pairs, each bound to one CPU if there are as many. Thread i of
+one rank sends 64 bytes to thread i of the other and receives its answer, by `MPI_Send` and
+`MPI_Recv`. The program
 (`bench/mpi/round_trips.c`) knows nothing of Pirn, whose libraries are preloaded: none (NPTL, the C
 library's threads), `libpirn-pthread`, or that and [libpirn-mpi](../guide/mpi.md). Microseconds a
 round trip: elapsed time, with the creation of the threads, by the round trips of all threads of a
 rank. Median of {rounds} rounds, and the range; in each round all take turns.
 
 A run makes {trips:,} round trips; with NPTL and more than one thread {few:,}, because there one can
-take milliseconds. A run that takes longer than {limit} s is stopped. While other programs use the
-CPUs (load averages), a rank now and then waits for its CPU, and the other one for its message.
+take milliseconds. A run that takes longer than {limit} s is stopped, and not tried again in later
+rounds. While other programs use the CPUs (load averages), a rank now and then waits for its CPU,
+and the other one for its message.
 `make mpi-doc` measures again."""
 
 
-def page(found: Runs, facts: Mapping[str, str]) -> str:
+CALLS_HEAD = """\
+## Calls without a nonblocking form
+
+Collective calls that wait within the MPI library
+([why](../guide/mpi.md#what-waits-how)), by the only thread of each rank
+(`bench/mpi/slow_calls.c`): as many ranks as CPUs, and one more. Microseconds a call, or a pair of
+calls, of {calls} in a run; median of the same rounds, and the range."""
+
+
+def page(found: Runs, calls: CallRuns, facts: Mapping[str, str]) -> str:
     rounds = len(next(iter(found.values())))
     parts = [
         markdown.begin("Messages between threads of MPI ranks", "mpi", "/mpi.py"),
         HEAD.format(rounds=rounds, limit=LIMIT, trips=TRIPS, few=FEW_TRIPS),
         markdown.facts(facts),
         table(found),
+        CALLS_HEAD.format(calls=CALLS),
+        calls_table(calls),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -131,13 +229,31 @@ def version(mpi: str) -> str:
 
 
 def present(build: Path) -> list[str]:
-    found = [mpi for mpi in STARTERS if (build / "bench" / f"mpi-round-trips-{mpi}").exists()]
+    programs = ("round-trips", "slow-calls")
+    found = [
+        mpi
+        for mpi in STARTERS
+        if all((build / "bench" / f"mpi-{program}-{mpi}").exists() for program in programs)
+    ]
     if not found:
         raise UserError(
-            f"{build}/bench has no program mpi-round-trips-...: "
+            f"{build}/bench has no programs mpi-round-trips-... and mpi-slow-calls-...: "
             "install MPI (tools/setup --group mpi) and build"
         )
     return found
+
+
+def patiently(run_one: Callable[[Key], Found | None]) -> Callable[[Key], Found | None]:
+    """What has not ended once does not run again."""
+    lost: set[Key] = set()
+
+    def run_or_not(key: Key) -> Found | None:
+        found = run_one(key) if key not in lost else None
+        if found is None:
+            lost.add(key)
+        return found
+
+    return run_or_not
 
 
 def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Console) -> None:
@@ -145,10 +261,21 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
     build = paths.build_dir(root)
     mpis = present(build)
     before = machine.load()
-    keys = [(Case(mpi, n), way) for mpi in mpis for n in THREADS for way in WAYS]
-    found = alternating(keys, SHORT_ROUNDS if short else ROUNDS, lambda key: run(*key, build))
+    rounds = SHORT_ROUNDS if short else ROUNDS
+    count = len(os.sched_getaffinity(0))
+    cases = [Case(mpi, n, ranks) for mpi in mpis for ranks in RANKS for n in THREADS]
+    found = alternating(
+        [(case, way) for case in cases for way in WAYS],
+        rounds,
+        patiently(lambda key: run(*key, build)),
+    )
+    calls = alternating(
+        [(Calls(mpi, n), way) for mpi in mpis for n in (count, count + 1) for way in WAYS],
+        rounds,
+        patiently(lambda key: run_calls(*key, build)),
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    cpus = markdown.counted(len(os.sched_getaffinity(0)), "CPU")
+    cpus = markdown.counted(count, "CPU")
     facts = {
         "command": f"`pirn bench figures mpi{' --short' if short else ''}`",
         "commit": machine.commit(root),
@@ -158,4 +285,4 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
         "MPI": "; ".join(version(mpi) for mpi in mpis),
         "load averages": f"{before} before, {machine.load()} afterwards",
     }
-    on_chip.write(folder / "mpi.md", page(found, facts), console)
+    on_chip.write(folder / "mpi.md", page(found, calls, facts), console)
