@@ -25,6 +25,7 @@ static int start(int *argc, char ***argv, int *level)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    mpi_keep();
     mpi_lib.serial = *level < MPI_THREAD_MULTIPLE;
     mpi_quiet_begin();
     mpi_pause_begin();
