@@ -410,12 +410,13 @@ static void sends_abort_for_ever(void)
     _exit(0);
 }
 
-/* From outside, while no thread runs. */
+/* From outside, while no thread runs. Main blocks it before the first: `slow-calls` lets even
+ * sigprocmask end with EINTR. */
 CASE(abort_signal_to_the_process_ends_the_wait_of_a_thread)
 {
     handle(SIGABRT, 0);
-    pid_t child = child_start(sends_abort_for_ever);
     change_mask(SIG_BLOCK, SIGABRT);
+    pid_t child = child_start(sends_abort_for_ever);
     pthread_attr_t attr;
     sigset_t none = set_of(0);
     OK(pthread_attr_init(&attr));

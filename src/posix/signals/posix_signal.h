@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posix_signal.h - signals of user threads (POSIX.1-2017, XSH 2.4). Shared by posix_signal_action.c
- * (actions, start), posix_signal.c (masks, taking), posix_signal_send.c (sending, choosing a
- * thread), posix_signal_wait.c (sigwait, sigsuspend) and posix_signal_old.c (the older interfaces).
+ * (actions, start), posix_signal.c (masks, taking), posix_signal_send.c (sending),
+ * posix_signal_taker.c (choosing a thread), posix_signal_wait.c (sigwait, sigsuspend) and
+ * posix_signal_old.c (the older interfaces).
  *
  * Before the runtime starts, and where the port cannot support it (port_signals_start), the kernel
  * does everything: `posix_signals_on` is false. It becomes true when a program that has a runtime
@@ -239,6 +240,15 @@ void posix_signals_take(void);
 enum posix_ran { RAN_NOTHING, RAN_RESTART, RAN_PLAIN };
 void posix_signals_expect(void);
 enum posix_ran posix_signals_ran(void);
+
+/* ---- posix_signal_taker.c ---- */
+
+/* May t take this process signal? False for a thread that ends or is not created yet. */
+bool signal_may_take(const struct thread *t, uint64_t bit);
+
+/* The thread to tell of it, or NULL if all block it; the one to tell if that has not taken it. */
+struct thread *signal_taker_locked(uint64_t bit);
+struct thread *signal_next_taker_locked(uint64_t bit);
 
 /* posix_signal_old.c: the functions behind the older names. On an error SIG_ERR or -1, and
  * errno. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_send.c - sending signals to threads and to the process, and choosing the thread that
- * takes a process signal. See posix_signal.h.
+ * posix_signal_send.c - sending signals to threads and to the process. See posix_signal.h.
  */
 #include "posix_signal.h"
 
@@ -206,79 +205,11 @@ void signals_tell_locked(struct thread *t)
 
 /* ---- signals of the process ---- */
 
-struct search {
-    uint64_t bit;
-    uint32_t skip;               /* the number of threads to skip first */
-    const struct thread *except; /* or NULL */
-    bool deaf;                   /* include threads that do not hear it now */
-};
-
-/* Excludes a thread that is being created: its mask and other fields that a sender changes may be
- * left from the descriptor's last use. */
-static bool may_take(const struct thread *t, uint64_t bit)
-{
-    uint32_t state = at_load_rlx(&t->state);
-    return !(t->flags & (THREAD_IDLE | THREAD_FOREIGN)) && state != THREAD_EXITED &&
-           (state != THREAD_NEW || MUTANT(SIGNAL_NEW)) &&
-           !(at_load_acq(&t->sigmask) & bit); /* ORDER(new-mask) */
-}
-
-/* False in a wait that signals do not end: one that began before threads had signals of their own,
- * or whose object does not know them. A hint. */
-static bool hears(const struct thread *t)
-{
-    return at_load_rlx(&t->state) != THREAD_BLOCKED ||
-           (at_load_rlx(&t->park) & PARK_INTERRUPTIBLE) != 0;
-}
-
-static bool search_looks(struct thread *t, void *arg)
-{
-    struct search *s = arg;
-    return t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) && s->skip-- == 0;
-}
-
-/* A thread that may take a signal cannot end while the caller holds signals.lock:
- * posix_signals_end. */
-static struct thread *search(uint64_t bit, const struct thread *except, bool deaf, uint32_t skip)
-{
-    struct search s = {.bit = bit, .except = except, .deaf = deaf, .skip = skip};
-    return id_find_locked(search_looks, &s);
-}
-
-/* The thread to tell, NULL if all block the signal. As in Linux it is the main thread, if that does
- * not block the signal, else another. The caller comes last: kill() must deliver the signal before
- * it returns only if no other thread takes it (POSIX), and a main thread in pause() must not miss a
- * signal that a worker sends to the process. Threads that would take it only after their wait come
- * after all that hear it now. */
-static struct thread *taker_locked(uint64_t bit)
-{
-    struct thread *caller = signals_taker(), *found;
-    if (rt_main_is_carrier() && may_take(&rt.main_thread, bit) && hears(&rt.main_thread)) {
-        return &rt.main_thread;
-    }
-    found = search(bit, caller, false, 0);
-    if (found == NULL && caller != NULL && may_take(caller, bit)) {
-        found = caller;
-    }
-    return found != NULL ? found : search(bit, caller, true, 0);
-}
-
-/* The thread that was notified has not taken it: the next one, in turn. */
-static struct thread *next_taker_locked(uint64_t bit)
-{
-    struct thread *found = search(bit, NULL, true, ++signals.turn);
-    if (found == NULL) {
-        signals.turn = 0;
-        found = search(bit, NULL, true, 0);
-    }
-    return found;
-}
-
 static void retell_locked(uint64_t set, bool again)
 {
     while (set != 0) {
         uint64_t bit = set & -set;
-        struct thread *t = again ? next_taker_locked(bit) : taker_locked(bit);
+        struct thread *t = again ? signal_next_taker_locked(bit) : signal_taker_locked(bit);
         if (t != NULL) {
             signals_tell_locked(t);
         }
@@ -348,7 +279,7 @@ struct everyone {
 static bool everyone_looks(struct thread *t, void *arg)
 {
     struct everyone *e = arg;
-    if (may_take(t, 0) && at_load_rlx(&t->sigmask) != ~UINT64_C(0)) {
+    if (signal_may_take(t, 0) && at_load_rlx(&t->sigmask) != ~UINT64_C(0)) {
         if (e->skip > 0) {
             e->skip--;
         } else {
@@ -389,7 +320,7 @@ static void process_gets_locked(const siginfo_t *info, bool *ends)
     if (waiter_gets_locked(info, NULL)) {
         return;
     }
-    struct thread *t = taker_locked(SIGNAL_BIT(signal));
+    struct thread *t = signal_taker_locked(SIGNAL_BIT(signal));
     if (t != NULL && signal_is_ignored_locked(signal)) {
         return;
     }
