@@ -22,6 +22,9 @@
  * the thread that it runs. */
 struct thread *port_foreign_self(void);
 
+/* The stand-in that the calling foreign thread has by now; NULL: none. */
+struct thread *port_foreign_known(void);
+
 /* A foreign thread that must block: wait until port_foreign_unpark, or until `deadline` (ns of
  * port_now). Permit semantics as for CPUs. */
 void port_foreign_park(struct thread *t, uint64_t deadline);
@@ -37,6 +40,11 @@ bool port_alone(void);
 ALWAYS_INLINE struct thread *port_foreign_self(void)
 {
     rt_no_such_call();
+}
+
+ALWAYS_INLINE struct thread *port_foreign_known(void)
+{
+    return NULL;
 }
 
 ALWAYS_INLINE void port_foreign_park(struct thread *t, uint64_t deadline)

@@ -69,10 +69,16 @@ static void inherit(struct thread *self)
 }
 
 /* A foreign kernel thread has forked: it becomes the next runtime's main thread. Its descriptor is
- * a new one, because rt.main_thread may be linked in a queue. */
+ * its stand-in, which owns mutexes and has values of keys, or a new one: rt.main_thread may be
+ * linked in a queue. */
 static struct thread *main_new(void)
 {
-    struct thread *t = rt_foreign_new();
+    struct thread *t = port_foreign_known();
+    if (t != NULL) {
+        inherit(t);
+    } else {
+        t = rt_foreign_new();
+    }
     if (t == NULL) {
         static const char text[] = "pirn: no memory for the main thread of a child\n";
         port_write(text, sizeof(text) - 1);

@@ -152,6 +152,12 @@ struct thread *port_foreign_self(void)
     return likely(t != NULL) ? t : foreign_identify();
 }
 
+struct thread *port_foreign_known(void)
+{
+    struct thread *t = port_tls_thread;
+    return t != NULL && rt_thread_is_foreign(t) ? t : NULL;
+}
+
 void foreign_becomes(struct thread *t)
 {
     struct thread *before = port_tls_thread;
@@ -169,6 +175,9 @@ void foreign_forked(bool started)
     RT_ASSERT(port_cpu_self() == NULL);
     if (started) {
         port_tls_thread = rt_main_identity();
+        if (end.state == END_MADE) { /* it was perhaps a stand-in, which would end */
+            end.set(end.key, NULL);
+        }
     }
     if (port_tls_thread != NULL) {
         rt_thread_port(port_tls_thread)->tid = (int)syscall(SYS_gettid);

@@ -381,6 +381,11 @@ struct thread *port_left_self(void)
     return sim.contexts[sim_current].left;
 }
 
+struct thread *port_foreign_known(void)
+{
+    return NULL; /* no foreign thread forks here */
+}
+
 struct thread *port_foreign_self(void)
 {
     struct context *c = &sim.contexts[sim_current];

@@ -10,6 +10,7 @@
 #include "port_affinity.h"
 #include "port_posix.h"
 #include "posix_sanitizer.h"
+#include "runtime.h"
 
 extern void *__libc_stack_end;
 
@@ -56,11 +57,38 @@ static bool is_detached(struct thread *t)
     return detached;
 }
 
-static int get_stack(struct thread *t, struct posix_attr *a)
+/* A foreign thread's stack: the C library knows it. */
+static int foreign(struct thread *t, pthread_t thread, pthread_attr_t *attr)
 {
-    if (t->flags & THREAD_MAIN) {
+    if (t == rt_identity()) {
+        return posix_sanitizer_getattr(posix_sanitizer_self(), attr);
+    }
+    return port_tls_own ? posix_sanitizer_getattr(thread, attr) : ESRCH;
+}
+
+/* The main thread of a child that a foreign thread has forked is on that one's stack. */
+static int foreign_stack(struct thread *t, pthread_t thread, struct posix_attr *a)
+{
+    pthread_attr_t theirs;
+    void *low;
+    int error = foreign(t, thread, &theirs);
+    if (error == 0) {
+        error = pirn_pthread_attr_getstack(&theirs, &low, &a->size);
+        pirn_pthread_attr_getguardsize(&theirs, &a->guard);
+        a->top = (char *)low + a->size;
+        pirn_pthread_attr_destroy(&theirs);
+    }
+    return error;
+}
+
+static int get_stack(struct thread *t, pthread_t thread, struct posix_attr *a)
+{
+    if (t == &rt.main_thread) {
         a->guard = 0;
         return main_stack(&a->top, &a->size);
+    }
+    if (t->flags & THREAD_MAIN) {
+        return foreign_stack(t, thread, a);
     }
     uintptr_t low = (uintptr_t)t->stack.low;
     uintptr_t at = (uintptr_t)t;
@@ -72,15 +100,6 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     a->size = (uintptr_t)a->top - low;
     a->guard = t->stack.guard;
     return 0;
-}
-
-/* A foreign thread's stack: the C library knows it. */
-static int foreign(struct thread *t, pthread_t thread, pthread_attr_t *attr)
-{
-    if (t == rt_identity()) {
-        return posix_sanitizer_getattr(posix_sanitizer_self(), attr);
-    }
-    return port_tls_own ? posix_sanitizer_getattr(thread, attr) : ESRCH;
 }
 
 int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
@@ -101,7 +120,7 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     struct sched_param param;
     pirn_pthread_getschedparam(thread, &ATTR(attr)->policy, &param);
     ATTR(attr)->priority = param.sched_priority;
-    int error = get_stack(t, ATTR(attr));
+    int error = get_stack(t, thread, ATTR(attr));
     if (error == 0) {
         error = -port_cpus_get(&t->port, &cpus);
     }
