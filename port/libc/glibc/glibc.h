@@ -45,6 +45,7 @@ struct glibc_facts {
     size_t dtv_at;                /* from the thread pointer */
     size_t first_dynamic;         /* module number: those below are never unloaded */
     struct glibc_range libc, own; /* modules that a recycled block keeps */
+    ptrdiff_t cache_at;           /* from the thread pointer: the pointer to malloc's cache */
 
     const size_t *generation;   /* grows when modules with TLS come and go */
     const size_t *static_used;  /* bytes of static TLS that modules have */
@@ -71,6 +72,28 @@ void glibc_rseq_give_up(void); /* of the calling kernel thread */
 /* Of `size` bytes of a block, or of a copy, that begin at `first` from the thread pointer: if the
  * area lies there, it says that nothing is registered. */
 void glibc_rseq_none(void *bytes, ptrdiff_t first, size_t size);
+
+/* The cache of malloc: glibc_malloc.c, sets glibc.cache_at. none: it is not known (yet). find: in a
+ * thread that has freed nothing; its libc TLS was `libc_before`. is_much: is there much in a cache?
+ * empty: the calling thread ends: give back what it has cached. */
+void glibc_malloc_none(void);
+void glibc_malloc_find(const char *libc_before);
+bool glibc_malloc_is_much(const void *cache);
+void glibc_malloc_empty(void);
+
+/* Has the calling thread cached much? */
+ALWAYS_INLINE bool glibc_malloc_has_much(void)
+{
+    const void *cache = *(void **)(port_arch_tp() + (uintptr_t)glibc.cache_at);
+    return cache != NULL && glibc_malloc_is_much(cache);
+}
+
+/* Memory that a descriptor has: texts on the heap; the state of getrandom (2.41 and newer).
+ * glibc_buffers.c: where it points to them; 0: nowhere. before: the descriptor, before the thread
+ * did anything. */
+enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFER_GETRANDOM, BUFFERS };
+void glibc_buffers_find(size_t *at);
+size_t glibc_random_find(const char *before);
 
 /* A lock of glibc's: 0 free, 1 held, 2 held and somebody waits in the kernel. */
 void glibc_lock(uint32_t *lock);

@@ -16,12 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #define SLAB_BYTES (64u << 10)
-
-/* Memory that a descriptor has: texts on the heap; the state of getrandom (2.41 and newer). */
-enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFER_GETRANDOM, BUFFERS };
 
 struct tls_leftover {
     struct tls_leftover *next; /* (leftovers.lock) */
@@ -70,44 +66,6 @@ static struct glibc_list *link_of(uintptr_t tp)
     return (struct glibc_list *)(tp - glibc_descriptor_offset() + glibc.list_at);
 }
 
-/* Where the caller's descriptor has the pointer; 0 if nowhere. */
-static size_t descriptor_find(const char *pointer)
-{
-    uintptr_t descriptor = port_arch_tp() - glibc_descriptor_offset();
-    for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
-        if (*(char **)(descriptor + at) == pointer) {
-            return at;
-        }
-    }
-    return 0;
-}
-
-/* Where the first call of getrandom has put a pointer into the caller's descriptor, if the template
- * is a copy of that from before; 0 if nowhere. */
-static size_t random_find(void)
-{
-    const char *descriptor = (const char *)(port_arch_tp() - glibc_descriptor_offset());
-    char byte;
-    if (getrandom(&byte, 1, GRND_NONBLOCK) != 1) {
-        return 0;
-    }
-    for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
-        if (*(char **)(template.descriptor + at) == NULL &&
-            *(char *const *)(descriptor + at) != NULL) {
-            return at;
-        }
-    }
-    return 0;
-}
-
-/* The text for an unknown number lies on the heap. */
-static void buffers_find(void)
-{
-    const int nothing = 1000000;
-    template.buffer_at[BUFFER_STRERROR] = descriptor_find(strerror(nothing));
-    template.buffer_at[BUFFER_STRSIGNAL] = descriptor_find(strsignal(nothing));
-}
-
 /* Runs as a kernel thread of its own, of which a sanitizer knows nothing: there it must not
  * allocate. */
 static void *template_take(void *unused)
@@ -120,8 +78,9 @@ static void *template_take(void *unused)
     template.descriptor_at = tp - glibc_descriptor_offset();
     memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);
     if (port_sanitizer() == SANITIZER_NONE) {
-        template.buffer_at[BUFFER_GETRANDOM] = random_find();
-        buffers_find();
+        glibc_malloc_find(template.libc);
+        template.buffer_at[BUFFER_GETRANDOM] = glibc_random_find(template.descriptor);
+        glibc_buffers_find(template.buffer_at);
     }
     return (void *)(intptr_t)(*(pid_t *)(template.descriptor_at + glibc.tid_at));
 }
@@ -175,6 +134,7 @@ static int template_init(void)
 {
     void *tid = NULL;
     template.stack_size = TEMPLATE_STACK;
+    glibc_malloc_none();
     template.descriptor = port_table_alloc(glibc.descriptor);
     template.stack = port_table_alloc(template.stack_size);
     if (template.descriptor == NULL || template.stack == NULL) {
@@ -187,7 +147,7 @@ static int template_init(void)
                         glibc.descriptor);
     }
     if (port_sanitizer() != SANITIZER_NONE) {
-        buffers_find();
+        glibc_buffers_find(template.buffer_at);
     }
     port_table_free(template.stack, template.stack_size);
     return error;

@@ -4,7 +4,7 @@
  *
  * The program's part of a block is new in each life: the static TLS of its modules is copied from
  * an image, dynamic TLS is freed. libc's own TLS stays, because it contains malloc's cache and
- * arena, which cannot be given back. Only errno, h_errno, the locale, the pending message of
+ * arena, of which only the cache can be emptied (glibc_malloc.c). Only errno, h_errno, the locale, the pending message of
  * dlerror and the resolver's state are reset there.
  *
  * Most lives leave nothing. So a life's end looks at the words of libc's TLS that show whether
@@ -318,6 +318,9 @@ void glibc_block_reset(void)
     if (has_dynamic()) {
         free_dynamic();
     }
+    if (glibc_malloc_has_much()) {
+        glibc_malloc_empty();
+    }
     reset_words(port_arch_tp());
 }
 
@@ -325,7 +328,7 @@ bool glibc_block_reset_unused(void)
 {
     uintptr_t tp = port_arch_tp();
     if (unlikely((watched(tp, watch.destructors) | watched(tp, watch.message)) != 0 ||
-                 (_res.options & RES_INIT) != 0 || has_dynamic())) {
+                 (_res.options & RES_INIT) != 0 || has_dynamic() || glibc_malloc_has_much())) {
         return false;
     }
     reset_words(tp);
