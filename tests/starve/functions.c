@@ -2,12 +2,14 @@
 /*
  * functions.c - calls of the C library in which a thread may spend all of its time. Each call does
  * some microseconds of work there, so that a thread in a loop of them is nearly always in the
- * library: none is a call of the runtime's. For comparison, one that calls no library.
+ * library, or in the kernel. Of these functions the runtime has read, write, fopen and fclose of
+ * its own. For comparison, one that calls no library. throw.cpp has an exception of C++.
  */
 #include "functions.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <iconv.h>
 #include <locale.h>
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +31,7 @@
 enum { BUFFER = 1 << 16, NUMBERS = 256, LINES = 50, OWN_ROUNDS = 2000 };
 
 static FILE *null_file;
+static int null_fd = -1, zero_fd = -1;
 static char file_name[] = "/tmp/pirn-starve-XXXXXX";
 static regex_t pattern;
 static volatile double number = 1.5;
@@ -279,6 +283,70 @@ static void f_strtok(void)
     }
 }
 
+static void f_random(void)
+{
+    for (int i = 0; i < 200; i++) {
+        sink += (size_t)random();
+    }
+}
+
+static void f_fopen(void)
+{
+    FILE *f = fopen(file_name, "r");
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+static void f_write(void)
+{
+    for (int i = 0; i < 10; i++) {
+        sink += (size_t)write(null_fd, text, 64);
+    }
+}
+
+static void f_read(void)
+{
+    for (int i = 0; i < 10; i++) {
+        sink += (size_t)read(zero_fd, copy, 64);
+    }
+}
+
+static void f_getpid(void)
+{
+    for (int i = 0; i < 10; i++) {
+        sink += (size_t)getpid();
+    }
+}
+
+static void f_clock(void)
+{
+    struct timespec now;
+    for (int i = 0; i < 50; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        sink += (size_t)now.tv_nsec;
+    }
+}
+
+static void f_mmap(void)
+{
+    char *p = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) {
+        *p = 1;
+        munmap(p, 1 << 16);
+    }
+}
+
+/* It is loaded already: the linker finds it, and counts. */
+static void f_dlopen(void)
+{
+    void *libm = dlopen("libm.so.6", RTLD_NOW);
+    if (libm != NULL) {
+        sink += (size_t)dlsym(libm, "cos");
+        dlclose(libm);
+    }
+}
+
 const struct function functions[] = {
     {"own-code", f_own},
     {"snprintf", f_snprintf},
@@ -312,6 +380,15 @@ const struct function functions[] = {
     {"tsearch", f_tsearch},
     {"strerror_r", f_strerror},
     {"strtok_r", f_strtok},
+    {"random", f_random},
+    {"fopen", f_fopen},
+    {"write", f_write},
+    {"read", f_read},
+    {"getpid", f_getpid},
+    {"clock_gettime", f_clock},
+    {"mmap", f_mmap},
+    {"dlopen", f_dlopen},
+    {"throw", function_throws},
 };
 const unsigned nfunctions = sizeof(functions) / sizeof(functions[0]);
 
@@ -326,9 +403,11 @@ void functions_begin(void)
         fclose(f);
     }
     null_file = fopen("/dev/null", "w");
-    if (f == NULL || null_file == NULL ||
+    null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    if (f == NULL || null_file == NULL || null_fd < 0 || zero_fd < 0 ||
         regcomp(&pattern, "([a-z]+ )*[0-9]+ (n.*s)", REG_EXTENDED)) {
-        fprintf(stderr, "starve: no file in /tmp\n");
+        fprintf(stderr, "starve: no file in /tmp, or no /dev/null or /dev/zero\n");
         exit(2);
     }
 }
@@ -336,6 +415,8 @@ void functions_begin(void)
 void functions_end(void)
 {
     fclose(null_file);
+    close(null_fd);
+    close(zero_fd);
     unlink(file_name);
     regfree(&pattern);
 }

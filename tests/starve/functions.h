@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h - functions in which threads spend their time: functions.c, places.c. */
+/* functions.h - functions in which threads spend their time: functions.c, places.c, throw.cpp. */
 #ifndef STARVE_FUNCTIONS_H
 #define STARVE_FUNCTIONS_H
 
@@ -19,6 +19,9 @@ extern atomic_uint functions_phase;
 
 /* The end: a thread may come to a place only after the last change of the phase. */
 extern atomic_bool functions_over;
+
+/* throw.cpp */
+void function_throws(void);
 
 /* Makes the files and tables that they use. */
 void functions_begin(void);

@@ -204,7 +204,8 @@ def words(found: Runs, groups: Sequence[tuple[str, int]]) -> str:
 
 HEAD = f"""\
 Threads compute in a loop of calls of one function: {THREADS} for each CPU. `own-code` is a loop
-that calls no library; the others are in the C library, or where a thread cannot be switched
+that calls no library; the others are in the C library and its system calls, in that of C++
+(`throw`: an exception is thrown and caught), or where a thread cannot be switched
 (`locked-file`, `other-stack`, `handler`: `tests/starve`). Meanwhile one thread waits, and it is
 measured how much later it runs than it could:
 
