@@ -24,8 +24,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { BINS = 64, PIECES = 32, FULL = 0xffff, KEPT_BYTES = 8192 };
-enum { LANES = 4, WORDS = BINS / LANES }; /* counts in a word of 64 bits */
+enum { BINS = 64, PIECES = 32, FULL = -1, KEPT_BYTES = 8192 };
 
 struct piece {
     struct piece *next; /* since 2.32 mixed with its own address */
@@ -33,10 +32,7 @@ struct piece {
 };
 
 struct cache {
-    union {
-        uint16_t count[BINS];
-        uint64_t counts[WORDS];
-    };
+    int16_t count[BINS];
     struct piece *first[BINS];
 };
 
@@ -46,7 +42,7 @@ static bool mixed; /* (C) after glibc_malloc_find: links are */
 static __thread struct cache *none __attribute__((tls_model("initial-exec")));
 
 #define NEAR ((uintptr_t)64 << 20)
-#define BIN_SIZE(bin) (16u * (bin) + 24u) /* of its largest request */
+#define BIN_SIZE(bin) (16 * (bin) + 24) /* of its largest request */
 
 static struct piece *next_of(const struct piece *p)
 {
@@ -111,27 +107,20 @@ void glibc_malloc_find(const char *libc_before)
     }
 }
 
-static unsigned lane(uint64_t word, unsigned i)
+/* As a thread's end must be short, by a loop that compilers make vectors of: a sum of products of
+ * 16-bit numbers. */
+__attribute__((optimize("O3"))) static int bytes_in(const struct cache *c)
 {
-    return (word >> (16 * i)) & 0xffff;
-}
-
-/* As a thread's end must be short, four sizes at a time: no lane overflows, with less than PIECES
- * of each. */
-static unsigned bytes_in(const struct cache *c)
-{
-    uint64_t number = 0, above = 0; /* above: word 1 counts once, word 2 twice, ... */
-    unsigned pieces = 0, steps = 0;
-    for (unsigned word = WORDS - 1; word > 0; word--) {
-        number += c->counts[word];
-        above += number;
+#define EIGHT(n)                                                                                   \
+    BIN_SIZE(n), BIN_SIZE(n + 1), BIN_SIZE(n + 2), BIN_SIZE(n + 3), BIN_SIZE(n + 4),               \
+        BIN_SIZE(n + 5), BIN_SIZE(n + 6), BIN_SIZE(n + 7)
+    static const int16_t size[BINS] = {EIGHT(0),  EIGHT(8),  EIGHT(16), EIGHT(24),
+                                       EIGHT(32), EIGHT(40), EIGHT(48), EIGHT(56)};
+    int sum = 0;
+    for (unsigned bin = 0; bin < BINS; bin++) {
+        sum += c->count[bin] * size[bin];
     }
-    number += c->counts[0];
-    for (unsigned i = 0; i < LANES; i++) {
-        pieces += lane(number, i);
-        steps += lane(above, i) * LANES + lane(number, i) * i;
-    }
-    return pieces * BIN_SIZE(0u) + steps * (BIN_SIZE(1u) - BIN_SIZE(0u));
+    return sum;
 }
 
 bool glibc_malloc_is_much(const void *cache)
