@@ -214,11 +214,16 @@ static void test_child_of_a_thread_is_whole(void)
     }
 }
 
+/* Not under tests/start/hooks.c, whose allocator calls pthread_getattr_np: the C library allocates
+ * in that function with the thread's lock held, and would wait for itself. */
 static void is_on_its_stack(void)
 {
     pthread_attr_t attr;
     void *low;
     size_t size;
+    if (getenv("HOOKS") != NULL) {
+        return;
+    }
     OK(pthread_getattr_np(pthread_self(), &attr));
     OK(pthread_attr_getstack(&attr, &low, &size));
     CHECK((char *)&attr > (char *)low && (char *)&attr < (char *)low + size);
