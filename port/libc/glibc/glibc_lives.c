@@ -4,12 +4,13 @@
  *
  * The program's part of a block is new in each life: the static TLS of its modules is copied from
  * an image, dynamic TLS is freed. libc's own TLS stays, because it contains malloc's cache and
- * arena, of which only the cache can be emptied (glibc_malloc.c). Only errno, h_errno, the locale, the pending message of
- * dlerror and the resolver's state are reset there.
+ * arena, of which only the cache can be emptied (glibc_malloc.c). Only errno, h_errno, the locale,
+ * the pending message of dlerror and the resolver's state are reset there.
  *
  * Most lives leave nothing. So a life's end looks at the words of libc's TLS that show whether
- * there is a destructor or a message, and calls the functions that end these only then. Where the
- * words lie is found once (watch_find). If they are not found, the functions are always called.
+ * there is a destructor, a message or a full cache, and calls the functions that end these only
+ * then. Where the words lie is found once (watch_find). If they are not found, the functions are
+ * always called.
  *
  * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
  * dlopen first raises the generation, then initialises the static TLS of the new module in every
