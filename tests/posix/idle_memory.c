@@ -22,7 +22,7 @@ static void *uses_stack(void *arg)
 /* Pages of the process that are in memory. */
 static long resident(void)
 {
-    long size, pages;
+    long size = 0, pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     CHECK(file != NULL && fscanf(file, "%ld %ld", &size, &pages) == 2);
     fclose(file);

@@ -109,7 +109,7 @@ void glibc_malloc_find(const char *libc_before)
 
 /* As a thread's end must be short, by a loop that compilers make vectors of: a sum of products of
  * 16-bit numbers. */
-__attribute__((optimize("O3"))) static int bytes_in(const struct cache *c)
+static int bytes_in(const struct cache *c)
 {
 #define EIGHT(n)                                                                                   \
     BIN_SIZE(n), BIN_SIZE(n + 1), BIN_SIZE(n + 2), BIN_SIZE(n + 3), BIN_SIZE(n + 4),               \
