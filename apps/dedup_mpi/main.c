@@ -104,9 +104,10 @@ static void run(struct rank_state *state)
     struct worker *workers = array_alloc(e->threads, sizeof *workers);
     pthread_t *owners = array_alloc(e->threads, sizeof *owners);
     pthread_t dispatch, collect;
+    bool first = state->rank == 0;
 
     e->table = table_new();
-    if (state->rank == 0) {
+    if (first) {
         start(&dispatch, dispatch_main, state);
         start(&collect, collect_main, state);
     }
@@ -118,7 +119,7 @@ static void run(struct rank_state *state)
     for (size_t i = 0; i < e->threads; i++)
         thread_join(workers[i].thread);
     owners_end(state, owners);
-    if (state->rank == 0) {
+    if (first) {
         thread_join(dispatch);
         thread_join(collect);
     }
