@@ -21,9 +21,10 @@
  *     reset again.
  * The image comes from ld.so itself (a block made for it), under ld.so's lock.
  *
- * Where no module has static TLS but libc and this library, nothing is copied at a life's end. The
- * block keeps its generation then, so if the set of modules has changed meanwhile, the next life
- * begins with a copy.
+ * If no module had static TLS but libc and this library when the image was taken, and the block is
+ * of the image's generation (image.kept, one word), nothing is copied at a life's end. The block
+ * keeps its generation then, so if the set of modules has changed meanwhile, the next life begins
+ * with a copy.
  *
  * Locks: image.lock; nothing is called under it but ld.so's functions.
  */
@@ -37,6 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_GENERATION SIZE_MAX
+
 /* Static TLS of all modules as a new thread has it. `seq` is odd while it changes; readers look at
  * it before and after. ORDER(tls-image) */
 static struct {
@@ -44,7 +47,8 @@ static struct {
     uint32_t seq;
     size_t generation; /* (lock) to write */
     size_t used;       /* (lock) to write */
-    bool all_kept;     /* (lock) to write: no module has static TLS that is new in each life */
+    size_t kept;       /* (lock) to write: the generation if no module has static TLS that is new in
+                        * each life, else NO_GENERATION */
     char *bytes;       /* (C) static TLS of a block, lowest address first */
     char *tcb;         /* (C) a block that nobody uses, for ld.so to fill in */
 } image;
@@ -171,7 +175,8 @@ static void image_take(void)
     memcpy(image.bytes, static_low((uintptr_t)image.tcb), static_bytes());
     glibc_rseq_none(image.bytes, static_first(), static_bytes());
     __atomic_store_n(&image.used, *glibc.static_used, __ATOMIC_RELAXED);
-    __atomic_store_n(&image.all_kept, is_all_kept(*glibc.static_used), __ATOMIC_RELAXED);
+    __atomic_store_n(&image.kept, is_all_kept(*glibc.static_used) ? before : NO_GENERATION,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&image.generation, before, __ATOMIC_RELAXED);
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELEASE); /* ORDER(tls-image) */
 }
@@ -207,10 +212,10 @@ static void image_copy(void)
 {
     for (;;) {
         uint32_t seq = __atomic_load_n(&image.seq, __ATOMIC_ACQUIRE); /* ORDER(tls-image) */
-        if (!__atomic_load_n(&image.all_kept, __ATOMIC_RELAXED)) {
+        block_generation = __atomic_load_n(&image.generation, __ATOMIC_RELAXED);
+        if (block_generation != __atomic_load_n(&image.kept, __ATOMIC_RELAXED)) {
             image_copy_modules();
         }
-        block_generation = __atomic_load_n(&image.generation, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* ORDER(tls-image) */
         if (likely(!(seq & 1u) && __atomic_load_n(&image.seq, __ATOMIC_RELAXED) == seq)) {
             return;
@@ -233,6 +238,7 @@ int glibc_lives_init(void)
     errno_at = (char *)&errno - (char *)port_arch_tp();
     h_errno_at = (char *)&h_errno - (char *)port_arch_tp();
     image.generation = generation_now() - 1;
+    image.kept = NO_GENERATION;
     image_refresh();
     return 0;
 }
@@ -293,10 +299,9 @@ static COLD void resolver_close(void)
     memset(&_res, 0, sizeof(_res));
 }
 
-/* Without a call. */
 ALWAYS_INLINE void reset_words(uintptr_t tp)
 {
-    if (!__atomic_load_n(&image.all_kept, __ATOMIC_RELAXED)) {
+    if (block_generation != __atomic_load_n(&image.kept, __ATOMIC_RELAXED)) {
         image_copy();
     }
     *(int *)(tp + (uintptr_t)errno_at) = 0;
@@ -342,4 +347,5 @@ void glibc_lives_forked(void)
     image.lock = 0;
     image.seq += image.seq & 1u;
     image.generation = generation_now() - 1;
+    image.kept = NO_GENERATION;
 }
