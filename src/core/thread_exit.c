@@ -92,7 +92,14 @@ ALWAYS_INLINE bool thread_end_matters(const struct thread *user)
         return true;
     }
     uint32_t tls = user->flags & (THREAD_TLS | THREAD_MAIN);
-    return (tls & THREAD_TLS) != 0 && (tls != THREAD_TLS || !port_tls_reset_unused());
+    if ((tls & THREAD_TLS) == 0) {
+        return false;
+    }
+    if (tls != THREAD_TLS || !port_tls_reset_unused()) {
+        return true;
+    }
+    rt_self(); /* it calls the C library, where we may have lost our CPU */
+    return false;
 }
 
 /* Inlined into thread_entry, so that a thread that returns leaves the return-stack predictor as

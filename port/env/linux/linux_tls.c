@@ -170,8 +170,6 @@ void port_tls_reset(void)
     port_tls_files = 0;
 }
 
-/* The caller has no code between here and its end in which it could lose its CPU: nobody gives that
- * away while it is in this library. */
 bool port_tls_reset_unused(void)
 {
     RT_ASSERT(tls_is_own());
