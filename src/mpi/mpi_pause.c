@@ -47,9 +47,10 @@ void mpi_pause_begin(void) {}
 
 int mpi_pause(void)
 {
-    if (++mpi_rounds > ROUNDS_BEFORE) {
+    if (mpi_rounds > ROUNDS_BEFORE) {
         let_others_run();
     } else {
+        mpi_rounds++;
         pirn_yield();
     }
     return 0;
@@ -77,7 +78,8 @@ void mpi_pause_begin(void)
 int mpi_pause(pthread_mutex_t *lock)
 {
     int error = pthread_mutex_unlock(lock);
-    if (crowded && ++mpi_rounds > ROUNDS_BEFORE && mpi_rounds % ROUNDS_EACH == 0) {
+    if (crowded && ++mpi_rounds >= ROUNDS_BEFORE + ROUNDS_EACH) {
+        mpi_rounds = ROUNDS_BEFORE;
         let_others_run();
     }
     return error;
