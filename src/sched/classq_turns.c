@@ -7,7 +7,7 @@
  * Invariants:
  *   1. A ready thread with a priority is in `levels`, the most urgent first, equals in the order of
  *      arrival; `ranked` counts them. Any other one is in the unranked list.
- *   2. s->level is the priority by which the thread was put there. t->priority may have changed
+ *   2. s->level of a thread in `levels` is the priority by which it was put there. t->priority may have changed
  *      since; requeue follows, under the queue's lock.
  *   3. no_vtime says that a thread has met no tick since its slice began: only such a thread may
  *      take the short ways of classq.h, which begin no slice.
@@ -126,7 +126,7 @@ void classq_run(struct classq *q, struct thread *t)
 
 void classq_requeue(struct classq *q, struct thread *t)
 {
-    unsigned level = level_of(t), before = t->sched.level;
+    unsigned level = level_of(t), before = t->sched.place == LINKED ? t->sched.level : 0;
     bool tail = at_load_rlx(&t->sched.attr) & SCHED_TO_TAIL;
     if (level != before || tail) {
         classq_remove(q, t);
