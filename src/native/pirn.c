@@ -21,6 +21,8 @@
 #include "runtime.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
+_Static_assert(_Alignof(pirn_thread_storage_t) % _Alignof(struct thread) == 0,
+               "PIRN_THREAD_STORAGE_SIZE: 64 divides it, or 16 where there is one CPU");
 _Static_assert(sizeof(struct rt_call) <= sizeof(pirn_call_t), "pirn_call_t");
 _Static_assert(sizeof(struct waitq) == sizeof(pirn_waitq_t), "pirn_waitq_t");
 _Static_assert(sizeof(struct rt_mutex) == sizeof(pirn_mutex_t), "pirn_mutex_t");

@@ -173,6 +173,9 @@ void foreign_becomes(struct thread *t)
 void foreign_forked(bool started)
 {
     RT_ASSERT(port_cpu_self() == NULL);
+    if (end.state == END_BEING_MADE) { /* by a kernel thread that is not here */
+        end.state = END_UNKNOWN;
+    }
     if (started) {
         port_tls_thread = rt_main_identity();
         if (end.state == END_MADE) { /* it was perhaps a stand-in, which would end */
