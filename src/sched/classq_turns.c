@@ -7,8 +7,8 @@
  * Invariants:
  *   1. A ready thread with a priority is in `levels`, the most urgent first, equals in the order of
  *      arrival; `ranked` counts them. Any other one is in the unranked list.
- *   2. s->level of a thread in `levels` is the priority by which it was put there. t->priority may have changed
- *      since; requeue follows, under the queue's lock.
+ *   2. s->level of a thread in `levels` is the priority by which it was put there. t->priority may
+ *      have changed since; requeue follows, under the queue's lock.
  *   3. no_vtime says that a thread has met no tick since its slice began: only such a thread may
  *      take the short ways of classq.h, which begin no slice.
  *
