@@ -65,7 +65,7 @@ LIBC = {
     },
     "sim": {"fclose", "fork", "syscall"},
     "cxx": {"write"},
-    "mpi": {"sysconf"},
+    "mpi": {"pthread_mutex_unlock", "sched_getaffinity", "sysconf"},
 }
 
 

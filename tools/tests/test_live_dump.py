@@ -180,7 +180,7 @@ def test_names_are_those_of_the_source_and_lines_those_of_the_named_function() -
     assert "<demo::gate>" in listed.stdout
     assert "_ZN" not in said.stdout + listed.stdout
     assert "port_arch.h" not in said.stdout
-    assert re.search(r"#0 +waitq_block_locked at waitq\.[ch]:\d+$", lines[0]), lines
+    assert re.search(r"#0 +sem_wait_plain_point at sem\.c:\d+$", lines[0]), lines
     at = next(i for i, line in enumerate(lines) if "waits_for" in line)
     wanted = [
         ("void demo::waits_for<sem_t>(sem_t*)", line_of("cxx.cpp", "the line that dump names")),
