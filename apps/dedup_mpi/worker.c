@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a worker sends for a part. */
+/* Grows while a worker puts together its answer for one part of the input. */
 struct message {
     uint8_t *bytes;
     size_t size, room;
