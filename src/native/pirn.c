@@ -39,6 +39,18 @@ _Static_assert((int)PIRN_CLASS_RR == (int)SCHED_CLASS_RR, "enum pirn_class");
 _Static_assert(PIRN_WEIGHT_DEFAULT == SCHED_WEIGHT_DEFAULT, "PIRN_WEIGHT_DEFAULT");
 _Static_assert(PIRN_WEIGHT_MAX == SCHED_WEIGHT_MAX, "PIRN_WEIGHT_MAX");
 
+#ifdef __linux__
+/* What inline.h knows. Another layout, or other values, need the next number and name there. */
+_Static_assert(offsetof(struct rt_mutex, queue.lock.word) == offsetof(pirn_mutex_t, queue.opaque) &&
+                   offsetof(struct rt_mutex, owner) == offsetof(pirn_mutex_t, opaque) + 8 &&
+                   offsetof(struct rt_sem, queue.lock.word) == offsetof(pirn_sem_t, queue.opaque),
+               "inline.h");
+_Static_assert(MUTEX_FREE == 0 && MUTEX_OWNED == 2 && SEM_UNIT == 2 && STATE_LOCKED == 1 &&
+                   RT_SEM_MAX == PIRN_SEM_MAX && ONCE_DONE == 2,
+               "inline.h");
+EXPORT const char pirn_inline_1 = 1;
+#endif
+
 _Static_assert(PIRN_PRODUCERS_MAX == RT_PRODUCERS_MAX, "PIRN_PRODUCERS_MAX");
 _Static_assert(sizeof(pirn_demand_t) == sizeof(struct rt_demand), "pirn_demand_t");
 _Static_assert(offsetof(pirn_demand_t, group) == offsetof(struct rt_demand, group),

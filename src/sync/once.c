@@ -9,8 +9,6 @@
 #include "mutant.h"
 #include "sync.h"
 
-enum { ONCE_NEW, ONCE_RUNNING, ONCE_DONE };
-
 static void once_wait(struct rt_once *once)
 {
     static const struct futex_wait wait = {

@@ -16,13 +16,11 @@
 #include "sync.h"
 #include "wake.h"
 
-#define SEM_UNIT 2u
-#define SEM_VALUE_MAX 0x7fffffffu
-#define SEM_STATE_MAX (SEM_VALUE_MAX * SEM_UNIT)
+#define SEM_STATE_MAX (RT_SEM_MAX * SEM_UNIT)
 
 int rt_sem_init(struct rt_sem *s, uint32_t value)
 {
-    if (value > SEM_VALUE_MAX) {
+    if (value > RT_SEM_MAX) {
         return -EINVAL;
     }
     *s = (struct rt_sem){.first = value};

@@ -39,6 +39,8 @@ struct rt_sem {
     uint32_t spare2;
     struct waitq queue; /* state of its lock: SEM_UNIT times the value */
 };
+#define SEM_UNIT 2u
+#define RT_SEM_MAX 0x7fffffffu
 
 struct rt_rwlock {
     _Atomic(uint32_t) word;   /* (A) readers, RW_WRITER, RW_WAITING */
@@ -60,8 +62,9 @@ struct rt_barrier {
 };
 
 struct rt_once {
-    _Atomic(uint32_t) state; /* (A) 0 not yet, 1 running, 2 done */
+    _Atomic(uint32_t) state; /* (A) */
 };
+enum { ONCE_NEW, ONCE_RUNNING, ONCE_DONE };
 
 /* In software `full.word` is the state, and guards both; with lines (core/line.h) see febit.c. */
 struct rt_fe {
