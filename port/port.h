@@ -166,6 +166,11 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #ifndef PORT_KNOWS_INSIDE
 #define PORT_KNOWS_INSIDE false
 #endif
+/* Calls rt_trim_memory from time to time: port_memory_kept says that it is worth it. */
+#ifndef PORT_TRIMS
+#define PORT_TRIMS false
+#define port_memory_kept() ((void)0)
+#endif
 #ifndef PORT_PROCESSES
 #define PORT_PROCESSES false
 #endif
@@ -354,8 +359,10 @@ bool rt_cpu_has_ready(struct cpu *cpu);
 
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
-/* Nothing has run for a while: give cached stacks back. On a kernel thread that is no CPU. */
+/* Give cached stacks back: all, since nothing has run for a while; some of those that nobody has used
+ * since the last call. On a kernel thread that is no CPU. True: call rt_trim_memory again. */
 void rt_idle_memory(void);
+bool rt_trim_memory(void);
 struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last; NULL: it has not */
 void *rt_thread_stack(struct thread *t);           /* its lowest address */
 uintptr_t rt_thread_stack_top(const struct thread *t);

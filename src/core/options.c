@@ -518,6 +518,7 @@ void options_load(void)
         rt.slice_ns = rt.tick_ns;
     }
     rt.slice_ticks = (uint32_t)((rt.slice_ns + rt.tick_ns - 1) / rt.tick_ns);
+    rt.reservoir_grows = PORT_TRIMS && port_option("reservoir") == NULL;
     if (port_option("reservoir") == NULL && rt.reservoir < RT_RESERVOIR_CPU * rt.ncpu) {
         rt.reservoir = RT_RESERVOIR_CPU * rt.ncpu;
     }

@@ -68,6 +68,7 @@ struct rt {
     size_t stack_min;          /* (C) with room for the signal frame of a preemption */
     int32_t more_searchers; /* (C) a CPU that found a thread wakes another while so many search */
     uint64_t reservoir;     /* (C) */
+    bool reservoir_grows;   /* (C) stack.c */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */
     enum rt_tls tls;            /* (C) what the user asks for */

@@ -8,9 +8,13 @@
  *
  * Invariants:
  *   1. cpu->stacks[] is touched by its CPU only, with interrupts disabled.
- *   2. pool.total <= reservoir: it counts what lies in the global pool; a CPU's cache holds at most
- *      reservoir / (2 * ncpu), so that all caches and the pool together stay within the limit; but
- *      less than STACK_BATCH pairs of other nodes, which each CPU collects, are not counted.
+ *   2. pool.total counts what lies in the global pool, the sum of what lies there of each kind. A
+ *      CPU's cache holds at most reservoir / (2 * ncpu), the pool the other half of the reservoir, so
+ *      that all together stay within the limit; but less than STACK_BATCH pairs of other nodes,
+ *      which each CPU collects, are not counted.
+ *   3. Where the user has not said how many (rt.reservoir_grows), the pool takes all pairs that end.
+ *      So it never has more than the program had threads at once. What lay there unused from one
+ *      stack_trim to the next goes back by halves, until the reservoir's half is left.
  * Lock: pool.lock (RANK_STACK), never held while calling the port.
  */
 #include <errno.h>
@@ -32,12 +36,16 @@
 
 static struct {
     spinlock_t lock;
-    size_t size[STACK_CLASSES];        /* (lock) usable bytes of the class, 0 = free; only grows;
+    size_t size[STACK_CLASSES]; /* (lock) usable bytes of the class, 0 = free; only grows;
                                         * [0] is not used: rt.stack_size */
-    struct thread *first[STACK_POOLS]; /* (lock) by stack_class */
-    _Atomic(uint32_t) total;           /* (lock) to write; a hint to others */
-    bool limited;                      /* (C) address space is */
-    _Atomic(uint32_t) colour;          /* of foreign threads */
+    struct {
+        struct thread *first;
+        uint32_t count;
+        uint32_t least;       /* the smallest count since the last stack_trim */
+    } kinds[STACK_POOLS];     /* (lock) by stack_class */
+    _Atomic(uint32_t) total;  /* (lock) to write; a hint to others */
+    bool limited;             /* (C) address space is */
+    _Atomic(uint32_t) colour; /* of foreign threads */
 } pool;
 
 ALWAYS_INLINE size_t stack_pair_size(size_t usable)
@@ -59,6 +67,7 @@ void stack_begin(void)
     pool.limited = limit != UINT64_MAX;
     if (pool.limited && most < rt.reservoir) {
         rt.reservoir = most;
+        rt.reservoir_grows = false;
         rt.stack_cache_limit = (uint32_t)(most / (2 * rt.ncpu));
     }
 }
@@ -144,6 +153,15 @@ size_t stack_asked(const struct thread *t)
                : (size_t)((uintptr_t)t->stack_top - (uintptr_t)t->stack.low);
 }
 
+static void pool_count_locked(unsigned class, uint32_t count)
+{
+    at_store_rlx(&pool.total, at_load_rlx(&pool.total) - pool.kinds[class].count + count);
+    pool.kinds[class].count = count;
+    if (count < pool.kinds[class].least) {
+        pool.kinds[class].least = count;
+    }
+}
+
 /* Take up to a batch of the node's class from the pool, as a list through rq.next. */
 static struct thread *pool_take(unsigned class, unsigned *count)
 {
@@ -152,7 +170,7 @@ static struct thread *pool_take(unsigned class, unsigned *count)
         return NULL; /* most of the time while a program makes its first threads */
     }
     spin_lock(&pool.lock, RANK_STACK);
-    struct thread *first = pool.first[class];
+    struct thread *first = pool.kinds[class].first;
     struct thread *last = NULL;
     unsigned n = 0;
     for (struct thread *t = first; t != NULL && n < STACK_BATCH; t = (struct thread *)t->rq.next) {
@@ -160,9 +178,9 @@ static struct thread *pool_take(unsigned class, unsigned *count)
         n++;
     }
     if (last != NULL) {
-        pool.first[class] = (struct thread *)last->rq.next;
+        pool.kinds[class].first = (struct thread *)last->rq.next;
         last->rq.next = NULL;
-        at_store_rlx(&pool.total, at_load_rlx(&pool.total) - n);
+        pool_count_locked(class, pool.kinds[class].count - n);
     }
     spin_unlock(&pool.lock, RANK_STACK);
     *count = n;
@@ -194,20 +212,33 @@ struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard)
     return stack_new(cpu, size, guard, STACK_NO_CLASS);
 }
 
+static bool pool_has_room_locked(void)
+{
+    return rt.reservoir_grows || at_load_rlx(&pool.total) < rt.reservoir / 2;
+}
+
+/* More lies there than is kept for ever. */
+static bool pool_has_more(void)
+{
+    return rt.reservoir_grows && at_load_rlx(&pool.total) > rt.reservoir / 2;
+}
+
 /* Move a list to the pool, each pair to its class; what exceeds the reservoir is returned. */
 static struct thread *pool_put(struct thread *list)
 {
     spin_lock(&pool.lock, RANK_STACK);
-    uint32_t total = at_load_rlx(&pool.total);
-    while (list != NULL && total < rt.reservoir / 2) {
+    while (list != NULL && pool_has_room_locked()) {
         struct thread *next = (struct thread *)list->rq.next;
-        list->rq.next = (struct list *)pool.first[list->stack_class];
-        pool.first[list->stack_class] = list;
-        total++;
+        unsigned class = list->stack_class;
+        list->rq.next = (struct list *)pool.kinds[class].first;
+        pool.kinds[class].first = list;
+        pool_count_locked(class, pool.kinds[class].count + 1);
         list = next;
     }
-    at_store_rlx(&pool.total, total);
     spin_unlock(&pool.lock, RANK_STACK);
+    if (pool_has_more()) {
+        port_memory_kept();
+    }
     return list;
 }
 
@@ -312,6 +343,34 @@ void rt_idle_memory(void)
     stack_reclaim();
 }
 
+/* Half of what lay in the pool unused. */
+static unsigned pool_unused(unsigned class)
+{
+    spin_lock(&pool.lock, RANK_STACK);
+    unsigned unused = pool.kinds[class].least;
+    pool.kinds[class].least = pool.kinds[class].count;
+    spin_unlock(&pool.lock, RANK_STACK);
+    return (unused + 1) / 2;
+}
+
+bool rt_trim_memory(void)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    for (unsigned class = 0; class < STACK_POOLS; class ++) {
+        unsigned n = 0;
+        for (unsigned unused = pool_unused(class); unused != 0 && pool_has_more();
+             unused -= n < unused ? n : unused) {
+            stack_destroy_list(pool_take(class, &n));
+            if (n == 0) {
+                break;
+            }
+        }
+    }
+    rt_leave(irq);
+    return pool_has_more();
+}
+
 bool stack_reclaiming(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -349,7 +408,7 @@ void stack_forget_all(void)
         }
         pool.size[class] = 0;
     }
-    memset(pool.first, 0, sizeof(pool.first));
+    memset(pool.kinds, 0, sizeof(pool.kinds));
     at_init(&pool.total, 0u);
     at_init(&pool.colour, 0u);
     at_init(&pool.lock.word, 0u);
@@ -361,7 +420,7 @@ void stack_drain_all(void)
         stack_free_cached(rt.cpus[i]);
     }
     for (unsigned class = 0; class < STACK_POOLS; class ++) {
-        stack_destroy_list(pool.first[class]);
+        stack_destroy_list(pool.kinds[class].first);
     }
     stack_forget_all();
 }

@@ -30,6 +30,7 @@
 #define MAX_CPUS 256
 #define WATCH_NS 500000u          /* between two looks at the calls under way */
 #define IDLE_NS 1000000000u       /* without a thread that runs: then cached memory is given back */
+#define TRIM_NS 1000000000u       /* not used for so long: then some of it is given back */
 #define SLEEP_OFTEN_NS 1000000u   /* from one sleep to the next: wakers fence */
 #define SLEEP_SELDOM_NS 10000000u /* wakers do not */
 #define REACTOR_NS 1000000u       /* between two fetches of reports while all workers are busy */
@@ -53,6 +54,9 @@ static struct {
     uint64_t idle_switches; /* of all workers when memory was given back last */
     uint32_t ask;           /* futex permit of the maker of carriers */
     uint32_t idle;          /* memory is to be given back */
+    uint32_t kept;          /* there is much of it: look at it every second */
+    uint32_t trim;          /* look at it now */
+    uint64_t trim_at;       /* when it is looked at next */
     uint32_t wanted;        /* a carrier */
     uint32_t begun;         /* kernel threads of the runtime's, beside such as end soon */
 } monitor;
@@ -218,6 +222,40 @@ static uint64_t idle_watch(uint64_t now)
     return UINT64_MAX;
 }
 
+void port_memory_kept(void)
+{
+    if (__atomic_load_n(&monitor.kept, __ATOMIC_RELAXED) == 0 &&
+        __atomic_exchange_n(&monitor.kept, 1, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
+        permit_post(&monitor.bump);
+    }
+}
+
+/* Stacks that lie unused while threads run. When to look again. */
+static uint64_t memory_watch(uint64_t now)
+{
+    if (__atomic_load_n(&monitor.kept, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
+        monitor.trim_at = 0;
+        return UINT64_MAX;
+    }
+    if (monitor.trim_at == 0 || now >= monitor.trim_at) {
+        if (monitor.trim_at != 0) {
+            __atomic_store_n(&monitor.trim, 1, __ATOMIC_RELEASE); /* ORDER(monitor) */
+            permit_post(&monitor.ask);
+        }
+        monitor.trim_at = now + TRIM_NS;
+    }
+    return monitor.trim_at;
+}
+
+/* What comes to the pool after it was looked at, and before `kept` is cleared, waits for the next
+ * that comes. */
+static void memory_trim(void)
+{
+    if (!rt_trim_memory()) {
+        __atomic_store_n(&monitor.kept, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    }
+}
+
 /* Workers that are awake: do they sleep in the kernel? Returns when to look again. */
 static uint64_t workers_watch(uint64_t now)
 {
@@ -293,6 +331,9 @@ void maker_turn(uint64_t until)
     if (__atomic_exchange_n(&monitor.idle, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
         rt_idle_memory();
     }
+    if (__atomic_exchange_n(&monitor.trim, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
+        memory_trim();
+    }
 }
 
 static void *maker_main(void *unused)
@@ -347,9 +388,10 @@ static void *monitor_main(void *unused)
     affinity_kept_here();
     for (;;) {
         uint64_t now = port_now(), calls = calls_watch(now), look = workers_watch(now);
-        uint64_t next = monitor_deliver(now);
+        uint64_t memory = memory_watch(now), next = monitor_deliver(now);
         next = calls < next ? calls : next;
         next = look < next ? look : next;
+        next = memory < next ? memory : next;
         __atomic_store_n(&monitor.wake_at, next, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         uint64_t again = monitor_deliver(port_now());
         if (again >= next) {

@@ -287,6 +287,8 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_SMALL_STACKS true
 #define PORT_TLS true
 #define PORT_PROCESSES true
+#define PORT_TRIMS true
+void port_memory_kept(void);
 #define PORT_IO true
 #define PORT_IO_CLOSE true
 #define PORT_CPU_SETS true
