@@ -101,6 +101,33 @@ CASE(read_is_whole_when_the_number_was_a_pipe)
     OK(memcmp(got, written, SIZE));
 }
 
+static void *reads_late(void *fd)
+{
+    usleep(200000); /* the writer fills the pipe and waits, longer than a few ticks */
+    for (size_t done = 0; done < PART;) {
+        ssize_t n = read(*(int *)fd, got, SIZE);
+        CHECK(n > 0);
+        done += (size_t)n;
+    }
+    return NULL;
+}
+
+/* An attempt with a closed number says nothing about the file that gets the number. */
+CASE(write_is_whole_when_the_number_was_used_while_it_was_closed)
+{
+    int fd[2];
+    in_thread(nothing, NULL);
+    OK(pipe(fd));
+    OK(close(fd[0]));
+    OK(close(fd[1]));
+    FAILS(write(fd[1], written, 1), EBADF);
+    FAILS(read(fd[0], got, 1), EBADF);
+    OK(pipe(fd));
+    pthread_t reader = start(reads_late, &fd[0]);
+    CHECK_EQ(write(fd[1], written, PART), PART);
+    join(reader);
+}
+
 CASE(read_of_zeroes_is_whole)
 {
     int fd = open("/dev/zero", O_RDONLY);

@@ -40,7 +40,8 @@ static uint64_t time_out(int fd, int option)
 }
 
 /* statx may be missing in the kernel or forbidden by a filter. It does not ask network file
- * systems. S_IFREG: it cannot be known. */
+ * systems. NO_MODE: it cannot be known, as that of a number that is closed. */
+#define NO_MODE ((mode_t)-1)
 static mode_t mode_of(int fd)
 {
     struct statx x;
@@ -48,7 +49,7 @@ static mode_t mode_of(int fd)
     if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &x) == 0) {
         return x.stx_mode;
     }
-    return fstat(fd, &s) == 0 ? s.st_mode : S_IFREG;
+    return fstat(fd, &s) == 0 ? s.st_mode : NO_MODE;
 }
 
 static enum io_kind kind_learn(int fd, uint32_t state)
@@ -56,6 +57,9 @@ static enum io_kind kind_learn(int fd, uint32_t state)
     enum io_kind kind = state & RT_IO_KIND;
     if (kind == IO_UNKNOWN) {
         mode_t mode = mode_of(fd);
+        if (mode == NO_MODE) {
+            return IO_OTHER_KIND;
+        }
         bool stream = S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
         kind = stream ? IO_STREAM : IO_OTHER_KIND;
         rt_io_learn(fd, state, kind);
