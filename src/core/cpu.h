@@ -28,6 +28,7 @@ enum post_action {
     POST_NONE,  /* the idle thread stepped aside; or the policy has queued it, and locked nothing */
     POST_YIELD, /* make it ready again */
     POST_PREEMPT, /* the same: it did not want to stop */
+    POST_OFFER,   /* the same, as if it had waited: io_offer.c */
     POST_UNLOCK,  /* it blocked, or the policy has queued it: release the queue's lock */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_LINE,    /* it waits in the hardware: line.h */
@@ -87,6 +88,7 @@ struct cpu {
     struct stack_cache far[PORT_NODES ? 1 : 0]; /* (O) of other nodes, of any class, collected */
     uint32_t colour;                            /* (O) of the next one that it makes */
 #endif
+    uint8_t io_skips, io_lost;         /* (O) io_offer.c */
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;
     struct cpu_stats stats;

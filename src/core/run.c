@@ -41,6 +41,9 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
     case POST_PREEMPT:
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
+    case POST_OFFER:
+        rt_wake(cpu, prev, PIRN_WHY_WAKE);
+        break;
     case POST_PARK:
         if (!RT_SPEED && WAITQ_MAY_END) { /* else finish_switch does it */
             finish_park(cpu, prev, held_of_post(arg));

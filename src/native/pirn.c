@@ -108,6 +108,12 @@ EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)
         return port_io_block(fd, events, deadline);
     }
     int error;
+    if (rt_io_offer(false)) {
+        if (port_io_block(fd, events, 0) == 0) {
+            return 0;
+        }
+        rt_io_offer_lost();
+    }
     for (;;) {
         error = rt_io_wait(&w, deadline);
         rt_io_end(&w);

@@ -20,6 +20,7 @@ static unsigned switch_why(const struct thread *prev, unsigned post)
     case POST_NONE:
         return prev->flags & THREAD_IDLE ? TRACE_SWITCH_IDLE : TRACE_SWITCH_YIELD;
     case POST_YIELD:
+    case POST_OFFER:
         return TRACE_SWITCH_YIELD;
     case POST_PREEMPT:
     case POST_GIVE:

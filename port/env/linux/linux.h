@@ -242,7 +242,8 @@ void reactor_forked(void);
 
 /* A worker wakes up: the monitor may have to look at it again. */
 void monitor_wakes(void);
-void monitor_bump(void); /* it does not sleep on */
+void monitor_bump(void);    /* it does not sleep on */
+bool monitor_attends(void); /* it sleeps, and will soon look at the reactor's reports by itself */
 
 /* The CPU, which makes room for others, delivers its tick itself if that is due. Any context in
  * which the CPU does not change. */

@@ -46,6 +46,7 @@ static struct {
     uint64_t look_at;       /* when they are next */
     uint64_t looked;        /* when they were last */
     uint64_t fetch_at;      /* the next time for fetching reports, if that can wait */
+    uint32_t attends;       /* it will look at the reports by itself */
     bool fetch_empty;       /* the last one was in vain */
     uint64_t sleeps;        /* of all workers, and scans, at the last look */
     uint64_t scans;         /* of the calls under way */
@@ -298,6 +299,11 @@ void port_cpu_stirs(void)
     monitor_wakes();
 }
 
+bool monitor_attends(void)
+{
+    return __atomic_load_n(&monitor.attends, __ATOMIC_SEQ_CST) != 0; /* ORDER(monitor) */
+}
+
 void monitor_bump(void)
 {
     permit_post(&monitor.bump);
@@ -368,7 +374,9 @@ static void monitor_sleep(uint64_t until)
     bool waits = reactor_unattended();
     if (waits && monitor.fetch_at > port_now() &&
         (monitor.fetch_empty || !any_worker(sleeps_in_call))) {
+        __atomic_store_n(&monitor.attends, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         permit_wait(&monitor.bump, monitor.fetch_at < until ? monitor.fetch_at : until);
+        __atomic_store_n(&monitor.attends, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         return;
     }
     enum watch slept = waits ? reactor_watch(&monitor.bump, until) : WATCH_NOT;

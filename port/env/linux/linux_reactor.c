@@ -127,7 +127,10 @@ int port_io_arm(int fd, uint32_t events)
                     ? 1
                     : -errno;
     }
-    if (__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0) {
+    /* Who waits is counted (rt_io_waiting). The monitor, before it sleeps, clears what is read here,
+     * and then reads that count. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    if (reactor_unattended() && !monitor_attends()) {
         monitor_wakes();
     }
     errno = saved;

@@ -151,6 +151,7 @@ struct io_try {
     bool asked;        /* known not to be non-blocking; `deadline` is valid */
     bool trying;       /* between rt_io_try_begin and its end */
     bool copied;       /* fd is a copy that we made */
+    bool offered;      /* others have run before the attempt: rt_io_offer */
     bool whole;   /* set by the caller after io_try_start: it reads as much as it is asked for */
     unsigned how; /* enum io_how of the call that IO_BLOCK asks for */
     int before;   /* errno before the call: a call that succeeds does not change it */

@@ -77,6 +77,13 @@ static enum io_next refused(struct io_try *try)
     return IO_AGAIN;
 }
 
+/* rt_io_offer; posix_interrupted tells afterwards whether a handler has run. */
+static bool offer_cpu(bool always)
+{
+    posix_signals_expect();
+    return rt_io_offer(always);
+}
+
 bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
 {
     try->fd = try->number = fd;
@@ -88,13 +95,17 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
     if (io_is_plain()) {
         return false;
     }
+    try->offered = events == POLLIN && rt_io_comes_late(fd) && offer_cpu(true);
     uint32_t state = rt_io_state(fd);
     try->option = flags & ~IO_BY_KIND;
     try->kind = flags & IO_BY_KIND ? kind_learn(fd, state) : IO_UNKNOWN;
     try->asked = try->trying = false;
     try->io = (struct rt_io){.fd = fd, .events = events, .since = state};
     try->waiter = (struct io_waiter)RT_IO_WAITER(&try->io, 1);
-    return !(flags & IO_BY_KIND) || (try->kind != IO_UNKNOWN && try->kind != IO_OTHER_KIND);
+    if ((flags & IO_BY_KIND) && (try->kind == IO_UNKNOWN || try->kind == IO_OTHER_KIND)) {
+        return false;
+    }
+    return true;
 }
 
 /* Gives the file up, and begins again by the program's number. */
@@ -265,6 +276,27 @@ static bool call_is_better(const struct io_try *try)
            try->deadline == UINT64_MAX && rt_call_sleeps();
 }
 
+/* Others run first, once in a call, which has done nothing: it might as well begin when it is its
+ * turn again, for the file that the number means then. As await; EAGAIN: wait. */
+static int offer(struct io_try *try)
+{
+    bool restarts = try->deadline == UINT64_MAX;
+    if (try->offered) {
+        rt_io_offer_lost();
+        rt_io_note_late(try->fd, false);
+        return posix_interrupted(restarts) ? EINTR : EAGAIN;
+    }
+    try->offered = offer_cpu(false);
+    rt_io_note_late(try->fd, try->offered && try->io.events == POLLIN);
+    if (!try->offered) {
+        return EAGAIN;
+    }
+    if (!rt_io_same(try->fd, try->io.since)) {
+        anew(try);
+    }
+    return posix_interrupted(restarts) ? EINTR : 0;
+}
+
 NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
 {
     int error = result < 0 ? errno : more ? EAGAIN : 0;
@@ -283,6 +315,9 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     }
     if (!may_wait(try)) {
         return over(try, EAGAIN);
+    }
+    if (try->waiter.linked == 0 && try->done == 0 && (error = offer(try)) != EAGAIN) {
+        return error == 0 ? IO_AGAIN : over(try, error);
     }
     if (call_is_better(try)) {
         try->how = IO_BLOCKS;
