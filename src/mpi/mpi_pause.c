@@ -9,8 +9,10 @@
  * of such a wait. Open MPI calls sched_yield after a round in vain, if mpirun knows that there are
  * more ranks than processors. Of libpirn-pthread that is a switch to another thread of the rank,
  * and nothing if there is none. MPICH never yields, but it gives its lock back in each round. There
- * mpi_pause_begin finds out whether there are more ranks than processors; if not, a processor that
- * is offered may go to another program for milliseconds, and nobody gains.
+ * mpi_pause_begin finds out whether there are more ranks than processors. If not, other threads of
+ * the rank run all the same, because the call of one of them may be that for which another rank
+ * waits. But no processor is offered: it may go to another program for milliseconds, and nobody
+ * gains.
  *
  * A call that does not wait makes few rounds, and offers nothing. The poller, and threads that test
  * for the end of their requests, do not wait in MPI, so their rounds do not count (mpi_enter, and
@@ -78,9 +80,13 @@ void mpi_pause_begin(void)
 int mpi_pause(pthread_mutex_t *lock)
 {
     int error = pthread_mutex_unlock(lock);
-    if (crowded && ++mpi_rounds >= ROUNDS_BEFORE + ROUNDS_EACH) {
+    if (++mpi_rounds >= ROUNDS_BEFORE + ROUNDS_EACH) {
         mpi_rounds = ROUNDS_BEFORE;
-        let_others_run();
+        if (crowded) {
+            let_others_run();
+        } else {
+            pirn_yield();
+        }
     }
     return error;
 }

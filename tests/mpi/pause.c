@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pause.c - where there are more ranks than processors, a thread that waits within a call of MPI
- * lets others run. Rank 1 comes to the call only when rank 0 says that its thread has paused in it:
- * otherwise the test hangs.
+ * pause.c [--room] - a thread that waits within a call of MPI lets other threads of its rank run,
+ * and offers its processor where there are more ranks than processors. Rank 1 comes to the call
+ * only when another thread of rank 0 says so: otherwise the test hangs.
+ *
+ * --room: there may be as many processors as ranks, and nothing is offered. The rank must have one
+ * worker and no preemption (PIRN_CPUS=1, PIRN_PREEMPT=0).
  */
 #include "mpi_test.h"
 
@@ -10,7 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-static int pauses, counting, offers;
+static int pauses, counting, offers, room;
 
 /* In place of the runtime's: this program comes first. */
 __attribute__((visibility("default"))) void pirn_poll_pause(bool always)
@@ -24,11 +27,11 @@ __attribute__((visibility("default"))) void pirn_poll_pause(bool always)
     runtimes(always);
 }
 
-/* Until an offer, too, which does not depend on other threads. */
+/* Unless --room, until an offer, too, which does not depend on other threads. */
 static void *tells(void *unused)
 {
     (void)unused;
-    while (__atomic_load_n(&offers, __ATOMIC_ACQUIRE) == 0) {
+    while (!room && __atomic_load_n(&offers, __ATOMIC_ACQUIRE) == 0) {
         sched_yield();
     }
     CHECK(MPI_Send(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
@@ -54,7 +57,10 @@ int main(int argc, char **argv)
     int memory = 0, rank;
     MPI_Win win;
     pthread_t t;
-    crowd();
+    room = argc == 2 && strcmp(argv[1], "--room") == 0;
+    if (!room) {
+        crowd();
+    }
     test_begin(&argc, &argv, 1);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     CHECK(MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==
