@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -16,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pirn_tools import paths
-from pirn_tools.board import boards, gdb, machine
+from pirn_tools.board import boards, gdb, machine, stuck
 from pirn_tools.board.boards import Board
 from pirn_tools.board.cli import _with_port
 from pirn_tools.board.machine import Options
@@ -172,7 +174,56 @@ def test_run_ends_a_program_that_does_not(tmp_path: Path) -> None:
         "run", "--cpus", "1", "--timeout", "3", BOARD, program(tmp_path, "HANG", "STATUS=0")
     )
     assert done.returncode == 124
-    assert f"pirn: no end after 3 s: {QEMU} was stopped" in done.stderr
+    said = done.stderr.splitlines()
+    end = said.index(f"pirn: no end after 3 s: {QEMU} was stopped")
+    assert re.fullmatch(r"pirn: core 0 is at 0x8[0-9a-f]{7}  \w+, .*\.S:\d+", said[end + 1])
+
+
+RISCV = "CPU#{}\n V      =   0\n pc       0000000080001000\n x0/zero  0 x1/ra    0000000080001{}\n"
+
+
+@needs_compiler
+def test_report_names_core_and_caller_of_registers(tmp_path: Path) -> None:
+    places = Places(Path(program(tmp_path, "STATUS=0")))
+    with stuck.monitored(places, 64) as monitor:
+        other = socket.socket(fileno=os.dup(monitor.descriptor))
+        answers = ['{"QMP": {}}', '{"return": {}}', '{"event": "STOP"}', '{"return": {}}']
+        registers = RISCV.format(0, "000") + RISCV.format(13, "bad")
+        answers.append(json.dumps({"return": registers}))
+        other.sendall("".join(f"{line}\n" for line in answers).encode())
+        lines = monitor.report()
+        other.close()
+    assert [line.partition("  ")[0] for line in lines if " is at " in line] == [
+        "pirn: core 0 is at 0x80001000",
+        "pirn: core 13 is at 0x80001000",
+    ]
+    assert "  marked, " in lines[0]
+
+
+def test_report_is_empty_when_the_machine_has_ended(tmp_path: Path) -> None:
+    with stuck.monitored(Places(tmp_path / "none"), 32) as monitor:
+        monitor.started()
+        assert monitor.report() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "counter", "link"),
+    [
+        (" pc       80001000\n x1/ra    80001008", "80001000", "80001008"),
+        ("R12=00000000 R13=20000000 R14=000080d1 R15=00008010\nXPSR=", "00008010", "000080d1"),
+        (" PC=0000000040080010 X00=0000000000000000\nX30=0000000040080020", None, None),
+        ("pc=0xffffffff80100000 HI=0x00000000\nGPR28: gp 00000000 ra 80100010", None, "80100010"),
+    ],
+)
+def test_registers_are_those_of_all_processors(
+    text: str, counter: str | None, link: str | None
+) -> None:
+    at, caller = stuck.COUNTER.search(text), stuck.LINK.search(text)
+    assert at is not None
+    assert caller is not None
+    assert at[1] == (counter or at[1])
+    assert caller[1] == (link or caller[1])
+    assert int(at[1], 16) != int(caller[1], 16)
 
 
 def wait_until_gone(pid: int) -> None:

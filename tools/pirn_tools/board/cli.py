@@ -13,7 +13,7 @@ import click
 from rich.table import Table
 
 from pirn_tools import terminal
-from pirn_tools.board import boards, gdb, machine, new, package, runner, watch
+from pirn_tools.board import boards, gdb, machine, new, package, runner, stuck, watch
 from pirn_tools.board.boards import Board
 from pirn_tools.board.options import boards_option
 from pirn_tools.board.places import Filter, Places
@@ -169,7 +169,12 @@ def run(
         timeout = TIMEOUT if port is None else 0
     symbols = Places(Path(program))
     stdin = runner.stdin(one, program) if one.runner else None
-    status = watch.run(line, timeout, (Filter(symbols), Filter(symbols)), stdin)
+    filters = (Filter(symbols), Filter(symbols))
+    if one.runner:
+        status = watch.run(line, timeout, filters, stdin)
+    else:
+        with stuck.monitored(symbols, one.target.elf[1]) as monitor:
+            status = watch.run(line, timeout, filters, stdin, monitor)
     sys.exit(finish(recordings, program, status))
 
 

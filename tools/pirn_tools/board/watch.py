@@ -21,6 +21,7 @@ from typing import IO
 
 import click
 
+from pirn_tools.board.stuck import Monitor
 from pirn_tools.errors import UserError
 
 TIMED_OUT = 124  # as timeout(1) says it
@@ -31,34 +32,45 @@ Filter = Callable[[bytes], bytes]
 
 
 def run(
-    line: list[str], timeout: float, filters: tuple[Filter, Filter], stdin: Path | None = None
+    line: list[str],
+    timeout: float,
+    filters: tuple[Filter, Filter],
+    stdin: Path | None = None,
+    monitor: Monitor | None = None,
 ) -> int:
     """The status of a QEMU; filters: for its standard output and error output; stdin: a file that
-    it reads instead of ours."""
+    it reads instead of ours; monitor: says where it is when the time is up."""
     # The sound of boards that have some is of no use, and its drivers may not be installed.
     environment = {**os.environ, "QEMU_AUDIO_DRV": "none"}
     try:
         with stdin.open("rb") if stdin is not None else contextlib.nullcontext() as source:
             qemu = subprocess.Popen(
-                line,
+                [*line, *(monitor.words if monitor else ())],
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
+                pass_fds=(monitor.descriptor,) if monitor else (),
                 preexec_fn=_die_with_parent,
             )
     except OSError as error:
         raise UserError(f"cannot run {line[0]}: {error.strerror}", status=2) from None
-    in_time = False
+    if monitor:
+        monitor.started()
+    in_time, places = False, list[str]()
     with _terminal_kept(), _signals_to(qemu) as received:
         try:
             in_time = _pass_output(qemu, timeout, filters)
+            if not in_time and monitor:
+                places = monitor.report()
         finally:
             _end(qemu, PATIENCE if in_time else 0)
     if received:
         return 128 + received[0]
     if not in_time:
         click.echo(f"pirn: no end after {timeout:g} s: {line[0]} was stopped", err=True)
+        for place in places:
+            click.echo(place, err=True)
         return TIMED_OUT
     return qemu.returncode if qemu.returncode >= 0 else 128 - qemu.returncode
 
