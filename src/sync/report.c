@@ -199,13 +199,31 @@ static struct thread *living(const void *wanted)
     return find.found;
 }
 
+static void find_main(struct thread *t, void *arg)
+{
+    struct thread **found = arg;
+    if (t->flags & THREAD_MAIN) {
+        *found = t;
+    }
+}
+
+/* Without an identity before the runtime's start, what is locked then is noted without an owner. */
+static struct thread *early_owner(void)
+{
+    struct thread *found = NULL;
+    if (!PORT_IDENTITY) {
+        id_for_each(find_main, &found);
+    }
+    return living(found);
+}
+
 static struct thread *mutex_owner(const struct rt_mutex *m)
 {
     if (rt_mutex_form(m->kind) == MUTEX_IS_OMUTEX) {
         uint32_t index = at_load_rlx(&((struct rt_omutex *)(uintptr_t)m)->word) & OM_OWNER;
         return index != 0 && index != OM_LOST && index != OM_GONE ? living(id_thread(index)) : NULL;
     }
-    return living(m->owner);
+    return m->owner != NULL ? living(m->owner) : early_owner();
 }
 
 /* The thread that must end the wait that t describes; NULL: none in particular. */
@@ -259,7 +277,9 @@ bool rt_describe_wait(const struct thread *t, char *text, size_t size)
                  on != NULL ? on->name : "");
     } else if (wait_is_inner(t->wait_reason) && t->wait_object != NULL) {
         snprintf(object, sizeof(object), " %p", t->wait_object);
-        if (on != NULL) {
+        if (on == t && at_load_rlx(&t->state) == THREAD_BLOCKED) {
+            snprintf(owner, sizeof(owner), ", which it holds itself");
+        } else if (on != NULL) {
             snprintf(owner, sizeof(owner), ", owned by thread %" PRIu32 " \"%s\"", on->index,
                      on->name);
         } else if (t->wait_reason == WAIT_MUTEX && owner_has_ended(t->wait_object)) {

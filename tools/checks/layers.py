@@ -64,7 +64,7 @@ LIBC = {
         "syscall",
     },
     "sim": {"fclose", "fork", "syscall"},
-    "cxx": {"write"},
+    "cxx": {"write", "abort"},
     "mpi": {"pthread_mutex_unlock", "sched_getaffinity", "sysconf"},
 }
 

@@ -232,6 +232,9 @@ void bare_say_place(const char *which, uintptr_t pc);
 /* In place of a source and 1, while the watchdog's function runs. */
 #define BARE_WATCHDOG UINT32_MAX
 
+/* A stack has overflowed, perhaps over the lock of port_write: nobody has it. */
+void bare_write_regain(void);
+
 /* The watchdog is not served, as this CPU makes no progress: say so, and report the threads. */
 void bare_say_stuck(unsigned cpu);
 

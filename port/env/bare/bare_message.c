@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CALLS_OF_FAULT 16
@@ -106,6 +107,7 @@ static void say_overflow(const struct thread *t)
 static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t from, uintptr_t to)
 {
     uintptr_t low = arch_core()->stack_low;
+    bare_write_regain();
     report_begins();
     say_overflow(t);
     if (pc != 0) {
@@ -125,21 +127,38 @@ static bool is_overflow(const struct bare_fault *fault)
            low - fault->address - 1 < BARE_ZONE_MOST;
 }
 
+/* "in thread ...", or whose function it is if the core runs one for an interrupt. t: the thread
+ * that runs, or is interrupted; NULL: main, which has not called the runtime, or a core begins. */
+static void say_where(const struct thread *t, char *text, size_t size)
+{
+    char who[64] = "\"main\"";
+    uint32_t handler = arch_core()->handler;
+    if (t != NULL) {
+        rt_describe_thread(t, who, sizeof(who));
+    }
+    if (handler == BARE_WATCHDOG) {
+        snprintf(text, size, "in the watchdog's function");
+    } else if (handler != 0) {
+        snprintf(text, size, "in the handler of interrupt %lu", (unsigned long)handler - 1);
+    } else if (t != NULL || arch_core() == bare_cores) {
+        snprintf(text, size, "in thread %s", who);
+    } else {
+        snprintf(text, size, "on core %u", (unsigned)(arch_core() - bare_cores));
+    }
+}
+
 void bare_fault(const struct bare_fault *fault)
 {
-    char text[256], who[64] = "";
+    char text[256], where[96];
     struct cpu *cpu = port_cpu_self();
     struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : NULL;
     if (is_overflow(fault)) {
         overflow(t, fault->pc, fault->sp, UINTPTR_MAX);
     }
     report_begins();
-    if (t != NULL) {
-        rt_describe_thread(t, who, sizeof(who));
-    }
-    int n = snprintf(text, sizeof(text), "pirn: fault: %s (cause %lu), address %#lx%s%s\n",
-                     fault->what, fault->cause, (unsigned long)fault->address,
-                     who[0] != '\0' ? ", in thread " : "", who);
+    say_where(t, where, sizeof(where));
+    int n = snprintf(text, sizeof(text), "pirn: fault: %s (cause %lu), address %#lx, %s\n",
+                     fault->what, fault->cause, (unsigned long)fault->address, where);
     port_write(text, (size_t)n);
     bare_say_place("at", fault->pc);
     if (fault->caller != 0) {
@@ -148,6 +167,21 @@ void bare_fault(const struct bare_fault *fault)
     if (fault->sp != 0) {
         bare_say_calls(t, fault->sp, UINTPTR_MAX, CALLS_OF_FAULT);
     }
+    port_panic();
+}
+
+/* The C library's ends the program without a word. Weak: the program may have one. */
+__attribute__((weak)) void abort(void)
+{
+    char text[128], where[96];
+    struct cpu *cpu = port_cpu_self();
+    struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : NULL;
+    (void)arch_irq_save();
+    say_where(t, where, sizeof(where));
+    int n = snprintf(text, sizeof(text), "pirn: abort, %s\n", where);
+    port_write(text, (size_t)n);
+    bare_say_place("from", (uintptr_t)__builtin_return_address(0)); /* no call returns from here */
+    bare_say_calls(t, (uintptr_t)__builtin_frame_address(0), UINTPTR_MAX, CALLS_OF_FAULT);
     port_panic();
 }
 

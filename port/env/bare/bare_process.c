@@ -9,9 +9,15 @@
 
 #define STATUS_CRASHED 134
 
+static uint32_t lock;
+
+void bare_write_regain(void)
+{
+    STORE_REL(&lock, 0);
+}
+
 void port_write(const char *text, size_t length)
 {
-    static uint32_t lock;
     unsigned long irq = bare_lock(&lock);
     for (size_t i = 0; i < length; i++) {
         board_console_put(text[i]);

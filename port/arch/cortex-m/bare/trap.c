@@ -67,6 +67,7 @@ bool arch_interrupt(const struct arch_frame *frame, uint32_t of_thread)
 }
 
 extern char bare_text_begin[], bare_text_end[], bare_data_begin[], bare_heap_end[];
+extern char bare_first_stack[], bare_first_stack_top[];
 
 static bool is_code(uintptr_t pc)
 {
@@ -118,11 +119,17 @@ static uint32_t address_of(uint32_t status, uint32_t pc)
     return status & BUS_ADDRESS ? get32(SYSTEM_FAULT_BUS) : pc;
 }
 
+static bool is_between(uintptr_t at, const char *begin, const char *end)
+{
+    return at >= (uintptr_t)begin && at <= (uintptr_t)end - sizeof(struct arch_frame);
+}
+
+/* main's stack may be behind the heap. */
 static bool is_frame(const struct arch_frame *frame)
 {
     uintptr_t at = (uintptr_t)frame;
-    return at % 4 == 0 && at >= (uintptr_t)bare_data_begin &&
-           at <= (uintptr_t)bare_heap_end - sizeof(*frame);
+    return at % 4 == 0 && (is_between(at, bare_data_begin, bare_heap_end) ||
+                           is_between(at, bare_first_stack, bare_first_stack_top));
 }
 
 /* The frame could not be written, or a stack pointer has met its limit. */
