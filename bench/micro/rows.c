@@ -1,49 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rows, once for all systems that C or C++ can reach (so it is C that is also C++). rows.h
- * describes the result of a row, sys.h the calls. README.md explains each row.
+ * The rows of single operations, once for all systems that C or C++ can reach (so it is C that is
+ * also C++). rows.h describes the result of a row, sys.h the calls. README.md explains each row.
+ * rows_trees.c, rows_condition.c and rows_waits.c have the others.
  */
 #include SYS_HEADER
 
 #include "rows.h"
-#include "clock.h"
+#include "rows_threads.h"
 
 #include <unistd.h>
 
 /* ---- helpers ---- */
 
-static void *new_array(uint64_t count, size_t size)
-{
-    void *array = calloc(count, size);
-
-    sys_check(array != NULL, "calloc");
-    memset(array, 0, count * size); /* touched: no page fault inside a measurement */
-    return array;
-}
-
-static sys_thread *new_threads(uint64_t count)
-{
-    return (sys_thread *)new_array(count, sizeof(sys_thread));
-}
-
 static void *nothing(void *arg)
 {
     return arg;
-}
-
-/* Runs `count` threads of the same function and argument to their end. */
-static uint64_t run_threads(uint64_t count, void *(*fn)(void *), void *arg)
-{
-    sys_thread *threads = new_threads(count);
-    uint64_t start = clock_ns();
-
-    for (uint64_t i = 0; i < count; i++)
-        sys_create(&threads[i], fn, arg);
-    for (uint64_t i = 0; i < count; i++)
-        sys_join(&threads[i]);
-    start = clock_ns() - start;
-    free(threads);
-    return start;
 }
 
 /* ---- switch, create, join ---- */
@@ -426,14 +398,14 @@ static uint64_t malloc_run(uint64_t count)
 
 /* ---- memory of a blocked thread ---- */
 
-struct crowd {
+struct blocked {
     sys_sem gate;
     uint64_t waiting;
 };
 
 static void *blocked_main(void *arg)
 {
-    struct crowd *c = (struct crowd *)arg;
+    struct blocked *c = (struct blocked *)arg;
 
     __atomic_fetch_add(&c->waiting, 1, __ATOMIC_RELAXED);
     sys_sem_wait(&c->gate);
@@ -453,7 +425,7 @@ static double resident_bytes(void)
 double memory_bytes(void)
 {
     sys_thread *threads = new_threads(MEMORY_THREADS);
-    struct crowd c;
+    struct blocked c;
     double before, after;
 
     sys_sem_init(&c.gate, 0);

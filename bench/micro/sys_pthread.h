@@ -11,11 +11,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef pthread_t sys_thread;
 typedef pthread_mutex_t sys_mutex;
 typedef sem_t sys_sem;
 typedef pthread_barrier_t sys_barrier;
+typedef pthread_cond_t sys_cond;
+typedef pthread_rwlock_t sys_rwlock;
 
 /* workers_affinity.c (NPTL) or workers_env.c (Pirn) */
 extern const char *const sys_name;
@@ -28,6 +32,10 @@ int sys_cpu(void);
 #define SYS_NAME sys_name
 #define FIB_N sys_fib_n
 #define SYS_PLACE sys_place
+#define SYS_COND
+#define SYS_RWLOCK
+#define SYS_SLEEP
+#define SYS_SOCKETS
 
 static inline void sys_create(sys_thread *thread, void *(*fn)(void *), void *arg)
 {
@@ -98,6 +106,92 @@ static inline void sys_barrier_wait(sys_barrier *barrier)
 static inline void sys_barrier_fini(sys_barrier *barrier)
 {
     pthread_barrier_destroy(barrier);
+}
+
+static inline void sys_cond_init(sys_cond *cond)
+{
+    pthread_cond_init(cond, NULL);
+}
+
+static inline void sys_cond_wait(sys_cond *cond, sys_mutex *mutex)
+{
+    pthread_cond_wait(cond, mutex);
+}
+
+static inline int sys_cond_wait_for(sys_cond *cond, sys_mutex *mutex, uint64_t ns)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(ns / 1000000000u);
+    until.tv_nsec += (long)(ns % 1000000000u);
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    return pthread_cond_timedwait(cond, mutex, &until) == 0;
+}
+
+static inline void sys_cond_signal(sys_cond *cond)
+{
+    pthread_cond_signal(cond);
+}
+
+static inline void sys_cond_broadcast(sys_cond *cond)
+{
+    pthread_cond_broadcast(cond);
+}
+
+static inline void sys_cond_fini(sys_cond *cond)
+{
+    pthread_cond_destroy(cond);
+}
+
+static inline void sys_rwlock_init(sys_rwlock *lock)
+{
+    pthread_rwlock_init(lock, NULL);
+}
+
+static inline void sys_rwlock_rdlock(sys_rwlock *lock)
+{
+    pthread_rwlock_rdlock(lock);
+}
+
+static inline void sys_rwlock_wrlock(sys_rwlock *lock)
+{
+    pthread_rwlock_wrlock(lock);
+}
+
+static inline void sys_rwlock_unlock(sys_rwlock *lock)
+{
+    pthread_rwlock_unlock(lock);
+}
+
+static inline void sys_rwlock_fini(sys_rwlock *lock)
+{
+    pthread_rwlock_destroy(lock);
+}
+
+static inline void sys_sleep(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    nanosleep(&time, NULL);
+}
+
+static inline void sys_socket_prepare(int fd)
+{
+    (void)fd;
+}
+
+static inline long sys_read(int fd, void *buffer, size_t size)
+{
+    return read(fd, buffer, size);
+}
+
+static inline long sys_write(int fd, void *buffer, size_t size)
+{
+    return write(fd, buffer, size);
 }
 
 static inline void sys_run(void (*body)(void *), void *arg)

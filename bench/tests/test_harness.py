@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -98,6 +99,13 @@ def test_goals_name_rows_that_exist() -> None:
         assert total(goal.floor, floor) is not None
 
 
+def test_every_micro_row_is_run_by_a_test() -> None:
+    listed = re.search(r"set\(rows ([^)]*)\)", (BENCH / "micro/CMakeLists.txt").read_text())
+    assert listed
+    rows = load_suites(BENCH / "suites.toml")["micro"].rows
+    assert {row.args.split()[1] for row in rows} == set(listed[1].split())
+
+
 def test_report_names_suites_that_exist() -> None:
     suites = load_suites(BENCH / "suites.toml")
     for entry in tomllib.loads((BENCH / "macro/report.toml").read_text())["measurement"]:
@@ -110,7 +118,7 @@ def test_plan_of_the_policies_loads() -> None:
     plan = policies.load_plan(BENCH / "macro/policies.toml")
     settings = policies.settings_of(plan, plan.apps[1], Path("loads"))
     assert settings[1].environment["PIRN_SCHED"] == "central:unit=tree,place=loads"
-    assert len(grouped(load_suites(BENCH / "suites.toml")["micro"].rows)) == 20
+    assert len(grouped(load_suites(BENCH / "suites.toml")["micro"].rows)) == 44
 
 
 def test_published_text_is_between_the_marks(tmp_path: Path) -> None:
