@@ -9,12 +9,12 @@
  * Invariants:
  *   1. cpu->stacks[] is touched by its CPU only, with interrupts disabled.
  *   2. pool.total counts what lies in the global pool, the sum of what lies there of each kind. A
- *      CPU's cache holds at most reservoir / (2 * ncpu), the pool the other half of the reservoir, so
- *      that all together stay within the limit; but less than STACK_BATCH pairs of other nodes,
+ *      CPU's cache holds at most reservoir / (2 * ncpu), the pool the other half of the reservoir,
+ *      so that all together stay within the limit; but less than STACK_BATCH pairs of other nodes,
  *      which each CPU collects, are not counted.
- *   3. Where the user has not said how many (rt.reservoir_grows), the pool takes all pairs that end.
- *      So it never has more than the program had threads at once. What lay there unused from one
- *      stack_trim to the next goes back by halves, until the reservoir's half is left.
+ *   3. Where the user has not said how many (rt.reservoir_grows), the pool takes all pairs. So it
+ *      never has more than the program had threads at once. What lay there unused from one
+ *      rt_trim_memory to the next goes back by halves, until the reservoir's half is left.
  * Lock: pool.lock (RANK_STACK), never held while calling the port.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static struct {
     struct {
         struct thread *first;
         uint32_t count;
-        uint32_t least;       /* the smallest count since the last stack_trim */
+        uint32_t least;       /* the smallest count since the last rt_trim_memory */
     } kinds[STACK_POOLS];     /* (lock) by stack_class */
     _Atomic(uint32_t) total;  /* (lock) to write; a hint to others */
     bool limited;             /* (C) address space is */

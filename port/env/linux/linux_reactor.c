@@ -127,8 +127,8 @@ int port_io_arm(int fd, uint32_t events)
                     ? 1
                     : -errno;
     }
-    /* Who waits is counted (rt_io_waiting). The monitor, before it sleeps, clears what is read here,
-     * and then reads that count. */
+    /* Who waits is counted (rt_io_waiting). The monitor, before it sleeps, clears what is read
+     * here, and then reads that count. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
     if (reactor_unattended() && !monitor_attends()) {
         monitor_wakes();
