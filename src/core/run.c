@@ -42,7 +42,9 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
     case POST_OFFER:
-        rt_wake(cpu, prev, PIRN_WHY_WAKE);
+        thread_set_state(prev, THREAD_READY);
+        trace_wake(cpu, prev, PIRN_WHY_YIELD); /* nobody has woken it */
+        rt_enqueue(cpu, prev, PIRN_WHY_WAKE);
         break;
     case POST_PARK:
         if (!RT_SPEED && WAITQ_MAY_END) { /* else finish_switch does it */

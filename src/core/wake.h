@@ -125,18 +125,24 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
     }
 }
 
-/* rt_wake for a thread that is not foreign, and no hand-over. */
-SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why);
-SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
+/* Give a thread that is ready to the policy. */
+ALWAYS_INLINE void rt_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    thread_set_state(t, THREAD_READY);
-    trace_wake(self, t, why);
     uint64_t ticket = ready_give(self, t);
     struct pirn_kick kick = rt.policy.enqueue(self, t, why);
     ready_given(self, ticket, kick);
     if (kick.cpu != PIRN_KICK_NONE) {
         rt_kick(self, kick);
     }
+}
+
+/* rt_wake for a thread that is not foreign, and no hand-over. */
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why);
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    thread_set_state(t, THREAD_READY);
+    trace_wake(self, t, why);
+    rt_enqueue(self, t, why);
 }
 
 /* For policies: does CPU `id` sleep (a hint), and wake it if it does. */
