@@ -47,9 +47,7 @@ extern "C" {
 extern const char pirn_inline_1;
 __attribute__((used)) static const char *const pirn_inline_needs = &pirn_inline_1;
 
-/* A definition for inlining only. The library's function of the same name is `name_called`. */
-#define PIRN_INLINE __extension__ extern inline __attribute__((gnu_inline, always_inline))
-#define PIRN_INLINE_CALLED(type, name, ...) type name##_called(__VA_ARGS__) __asm__(#name)
+#define PIRN_INLINE static inline __attribute__((always_inline))
 
 /* The words of the objects: states of a mutex (free, or owned and nobody waits), a semaphore's
  * value times 2, the lowest bit being its lock, and the state of a function that has run. */
@@ -59,14 +57,6 @@ __attribute__((used)) static const char *const pirn_inline_needs = &pirn_inline_
 #define PIRN_INLINE_SEM_LOCKED 1u
 #define PIRN_INLINE_SEM_MOST (PIRN_SEM_MAX * PIRN_INLINE_SEM_UNIT)
 #define PIRN_INLINE_ONCE_DONE 2u
-
-PIRN_INLINE_CALLED(void, pirn_mutex_lock, pirn_mutex_t *mutex);
-PIRN_INLINE_CALLED(int, pirn_mutex_trylock, pirn_mutex_t *mutex);
-PIRN_INLINE_CALLED(void, pirn_mutex_unlock, pirn_mutex_t *mutex);
-PIRN_INLINE_CALLED(void, pirn_sem_wait, pirn_sem_t *sem);
-PIRN_INLINE_CALLED(int, pirn_sem_trywait, pirn_sem_t *sem);
-PIRN_INLINE_CALLED(int, pirn_sem_post, pirn_sem_t *sem);
-PIRN_INLINE_CALLED(void, pirn_once, pirn_once_t *once, void (*fn)(void));
 
 /* Take it if it is free; else *word is its state. Nobody is noted as its owner. */
 PIRN_INLINE bool pirn_inline_mutex_take(pirn_mutex_t *mutex, uint32_t *word)
@@ -82,31 +72,31 @@ PIRN_INLINE bool pirn_inline_mutex_take(pirn_mutex_t *mutex, uint32_t *word)
     return true;
 }
 
-PIRN_INLINE void pirn_mutex_lock(pirn_mutex_t *mutex)
+PIRN_INLINE void pirn_inline_mutex_lock(pirn_mutex_t *mutex)
 {
     uint32_t word;
     if (!pirn_inline_mutex_take(mutex, &word)) {
-        pirn_mutex_lock_called(mutex);
+        pirn_mutex_lock(mutex);
     }
 }
 
-PIRN_INLINE int pirn_mutex_trylock(pirn_mutex_t *mutex)
+PIRN_INLINE int pirn_inline_mutex_trylock(pirn_mutex_t *mutex)
 {
     uint32_t word;
     if (pirn_inline_mutex_take(mutex, &word)) {
         return 0;
     }
-    return (word & PIRN_INLINE_MUTEX_OWNED) != 0 ? -EBUSY : pirn_mutex_trylock_called(mutex);
+    return (word & PIRN_INLINE_MUTEX_OWNED) != 0 ? -EBUSY : pirn_mutex_trylock(mutex);
 }
 
-PIRN_INLINE void pirn_mutex_unlock(pirn_mutex_t *mutex)
+PIRN_INLINE void pirn_inline_mutex_unlock(pirn_mutex_t *mutex)
 {
     uint32_t word = PIRN_INLINE_MUTEX_OWNED;
     if (__builtin_expect(!__atomic_compare_exchange_n(&mutex->queue.opaque[0], &word,
                                                       PIRN_INLINE_MUTEX_FREE, false,
                                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED),
                          0)) {
-        pirn_mutex_unlock_called(mutex);
+        pirn_mutex_unlock(mutex);
     }
 }
 
@@ -120,19 +110,19 @@ PIRN_INLINE bool pirn_inline_sem_take(pirn_sem_t *sem)
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-PIRN_INLINE void pirn_sem_wait(pirn_sem_t *sem)
+PIRN_INLINE void pirn_inline_sem_wait(pirn_sem_t *sem)
 {
     if (!pirn_inline_sem_take(sem)) {
-        pirn_sem_wait_called(sem);
+        pirn_sem_wait(sem);
     }
 }
 
-PIRN_INLINE int pirn_sem_trywait(pirn_sem_t *sem)
+PIRN_INLINE int pirn_inline_sem_trywait(pirn_sem_t *sem)
 {
-    return pirn_inline_sem_take(sem) ? 0 : pirn_sem_trywait_called(sem);
+    return pirn_inline_sem_take(sem) ? 0 : pirn_sem_trywait(sem);
 }
 
-PIRN_INLINE int pirn_sem_post(pirn_sem_t *sem)
+PIRN_INLINE int pirn_inline_sem_post(pirn_sem_t *sem)
 {
     uint32_t *at = &sem->queue.opaque[0];
     uint32_t word = __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -141,16 +131,25 @@ PIRN_INLINE int pirn_sem_post(pirn_sem_t *sem)
                                     __ATOMIC_RELAXED)) {
         return 0;
     }
-    return pirn_sem_post_called(sem);
+    return pirn_sem_post(sem);
 }
 
-PIRN_INLINE void pirn_once(pirn_once_t *once, void (*fn)(void))
+PIRN_INLINE void pirn_inline_once(pirn_once_t *once, void (*fn)(void))
 {
     if (__builtin_expect(__atomic_load_n(&once->opaque, __ATOMIC_ACQUIRE) != PIRN_INLINE_ONCE_DONE,
                          0)) {
-        pirn_once_called(once, fn);
+        pirn_once(once, fn);
     }
 }
+
+/* Only calls: the address of a function is the library's. */
+#define pirn_mutex_lock(mutex) pirn_inline_mutex_lock(mutex)
+#define pirn_mutex_trylock(mutex) pirn_inline_mutex_trylock(mutex)
+#define pirn_mutex_unlock(mutex) pirn_inline_mutex_unlock(mutex)
+#define pirn_sem_wait(sem) pirn_inline_sem_wait(sem)
+#define pirn_sem_trywait(sem) pirn_inline_sem_trywait(sem)
+#define pirn_sem_post(sem) pirn_inline_sem_post(sem)
+#define pirn_once(once, fn) pirn_inline_once((once), (fn))
 
 #ifdef __cplusplus
 }
