@@ -172,11 +172,18 @@ static inline void sys_socket_prepare(int fd)
     sys_check(fcntl(fd, F_SETFL, O_NONBLOCK) == 0, "fcntl");
 }
 
+/* A thread may change its worker in a wait, and with it the address of errno, which compilers do
+ * not expect. */
+__attribute__((noinline)) static int sys_errno(void)
+{
+    return errno;
+}
+
 static inline long sys_read(int fd, void *buffer, size_t size)
 {
     long got = read(fd, buffer, size);
 
-    while (got < 0 && errno == EAGAIN) {
+    while (got < 0 && sys_errno() == EAGAIN) {
         pirn_wait_fd(fd, POLLIN, PIRN_FOREVER);
         got = read(fd, buffer, size);
     }
@@ -187,7 +194,7 @@ static inline long sys_write(int fd, void *buffer, size_t size)
 {
     long put = write(fd, buffer, size);
 
-    while (put < 0 && errno == EAGAIN) {
+    while (put < 0 && sys_errno() == EAGAIN) {
         pirn_wait_fd(fd, POLLOUT, PIRN_FOREVER);
         put = write(fd, buffer, size);
     }

@@ -53,12 +53,20 @@ def add_sidebar(_app: Sphinx, name: str, content: list[str]) -> None:
         content[0] += sidebar.trees(ROOT)
 
 
+def read_again(
+    _app: Sphinx, env: object, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """The tree comes from another file than the first page's."""
+    return [root_doc] if "docs/README" in added | changed or removed else []
+
+
 def write_index(app: Sphinx, error: Exception | None) -> None:
     if error is None:
         (Path(app.outdir) / "index.html").write_text(INDEX + "\n")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("env-get-outdated", read_again)
     app.connect("source-read", add_sidebar)
     app.connect("build-finished", write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

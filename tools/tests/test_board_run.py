@@ -176,7 +176,8 @@ def test_run_ends_a_program_that_does_not(tmp_path: Path) -> None:
     assert done.returncode == 124
     said = done.stderr.splitlines()
     end = said.index(f"pirn: no end after 3 s: {QEMU} was stopped")
-    assert re.fullmatch(r"pirn: core 0 is at 0x8[0-9a-f]{7}  \w+, .*\.S:\d+", said[end + 1])
+    # On a busy machine it may not have left the emulator's reset vector, which has no name.
+    assert re.fullmatch(r"pirn: core 0 is at 0x[0-9a-f]+(  \w+, .*\.S:\d+)?", said[end + 1])
 
 
 RISCV = "CPU#{}\n V      =   0\n pc       0000000080001000\n x0/zero  0 x1/ra    0000000080001{}\n"

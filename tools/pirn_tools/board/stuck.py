@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from pirn_tools.board.places import Places
 
-PATIENCE = 3.0  # seconds for each answer
+PATIENCE = 30.0  # seconds for each answer, on a busy machine
 # As QEMU prints them: RISC-V, ARM, AArch64, MIPS.
 COUNTER = re.compile(r"(?:\bpc\s+|\bR15=|\bPC=|\bpc=0x)([0-9a-f]{8,16})")
 LINK = re.compile(r"(?:\bx1/ra\s+|\bR14=|\bX30=|\bra )([0-9a-f]{8,16})")
