@@ -360,9 +360,11 @@ bool rt_cpu_has_ready(struct cpu *cpu);
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
 /* Give cached stacks back: all, since nothing has run for a while; some of those that nobody has
- * used since the last call. On a kernel thread that is no CPU. True: call rt_trim_memory again. */
+ * used since the last call. On a kernel thread that is no CPU. Are there more than are to be
+ * kept? */
 void rt_idle_memory(void);
-bool rt_trim_memory(void);
+void rt_trim_memory(void);
+bool rt_memory_to_trim(void);
 struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last; NULL: it has not */
 void *rt_thread_stack(struct thread *t);           /* its lowest address */
 uintptr_t rt_thread_stack_top(const struct thread *t);

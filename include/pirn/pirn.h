@@ -176,8 +176,8 @@ void pirn_sleep(uint64_t ns);
  * Wait until a file descriptor is ready for any of `events` (bits of poll(): POLLIN, POLLOUT, ...),
  * or has failed, or until `deadline`. Only the calling thread waits, no kernel thread. 0: try the
  * call; it may still block if another thread was faster. -ETIMEDOUT. -EBADF: the kernel cannot wait
- * for the descriptor; it is closed, or a regular file, which is always ready. Foreign threads:
- * poll().
+ * for the descriptor; it is closed, or a regular file, which is always ready (and may be found so:
+ * 0). Foreign threads: poll().
  */
 int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
 

@@ -47,7 +47,7 @@ typedef struct cpu *pirn_cpu_t;
 /* The reason why a thread becomes ready. */
 enum pirn_why {
     PIRN_WHY_SPAWN,   /* a new thread */
-    PIRN_WHY_WAKE,    /* it was blocked */
+    PIRN_WHY_WAKE,    /* it was blocked, or has let others run before it waits for a descriptor */
     PIRN_WHY_HANDOFF, /* it was blocked, was handed something, and should run next: the suites test
                        * it with one CPU */
     PIRN_WHY_YIELD,   /* it yields, or is preempted: not the next pick if there are others */

@@ -94,15 +94,10 @@ struct rt_io {
 int rt_io_wait(struct io_waiter *w, uint64_t deadline);
 
 /* Before a wait, once an attempt was in vain: let others run, so that another attempt may find what
- * has come meanwhile. False: nobody ran; always: because there is nobody. lost: that attempt was in
- * vain, too. User threads; no cancellation point; handlers of the program's may have run. */
-bool rt_io_offer(bool always);
+ * has come meanwhile. False: nobody ran. lost: that attempt was in vain, too. User threads; no
+ * cancellation point; handlers of the program's may have run. */
+bool rt_io_offer(void);
 void rt_io_offer_lost(void);
-
-/* What such a second attempt found last time, for the next call: others run before its first
- * attempt. Hints. */
-bool rt_io_comes_late(int fd);
-void rt_io_note_late(int fd, bool late);
 
 /* An attempt with the file of the first record, which is linked: its number, to be used at once and
  * without blocking. -EAGAIN: begin anew, by the program's number; -EBADF: the file is gone. Only if

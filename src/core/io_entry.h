@@ -24,7 +24,6 @@ struct io_entry {
     _Atomic(uint32_t) closing; /* (A) closes under way */
     _Atomic(uint32_t) tries;   /* (A) attempts under way; incremented under the lock */
     _Atomic(uint32_t) held;    /* (lock), but for its end: enum io_held */
-    _Atomic(uint32_t) late;    /* (A) a hint: io_offer.c */
 };
 
 extern _Atomic(struct io_entry *) io_chunks[IO_CHUNKS];

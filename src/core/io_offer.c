@@ -6,9 +6,9 @@
  *
  * It is the caller that gains or loses, so each CPU learns: an attempt that was in vain again is
  * followed by so many waits without an offer, up to OFFER_SKIPS; each offer halves that number. An
- * attempt costs a small part of a wait, so offers go on even where few find anything. The calls for
- * one descriptor learn, too: where the second attempt found something, the next call lets others
- * run before its first attempt (`late`), which saves that attempt.
+ * attempt costs a small part of a wait, so offers go on even where few find anything. Rejected: an
+ * offer before the first attempt, for descriptors where the second one found something. It makes
+ * a read of data that are there wait for all others.
  *
  * To the policy the thread is one that has waited and is woken at once, not one that yields:
  * threads that yield pay more than they have used (sched/classq.c). Real-time threads do not offer
@@ -17,21 +17,19 @@
  * io_lost are the CPU's own (O).
  */
 #include "io.h"
-
-#include "io_entry.h"
 #include "switch.h"
 #include "wake.h"
 
 #define OFFER_SKIPS 7u
 
-bool rt_io_offer(bool always)
+bool rt_io_offer(void)
 {
     unsigned long irq;
     rt_self(); /* a caller that has lost its CPU gets one */
     struct cpu *cpu = rt_enter(&irq);
     struct thread *next = NULL;
     RT_ASSERT(cpu != NULL);
-    if (cpu->io_skips != 0 && !always) {
+    if (cpu->io_skips != 0) {
         cpu->io_skips--;
     } else if (sched_class_of(cpu->current) == SCHED_CLASS_OTHER && (next = rt_pick(cpu)) != NULL) {
         cpu->io_lost /= 2;
@@ -49,18 +47,4 @@ void rt_io_offer_lost(void)
     unsigned lost = cpu->io_lost * 4u + 3;
     cpu->io_lost = cpu->io_skips = (uint8_t)(lost < OFFER_SKIPS ? lost : OFFER_SKIPS);
     rt_leave(irq);
-}
-
-bool rt_io_comes_late(int fd)
-{
-    struct io_entry *e = io_entry_of(fd);
-    return e != NULL && at_load_rlx(&e->late) != 0;
-}
-
-void rt_io_note_late(int fd, bool late)
-{
-    struct io_entry *e = io_entry_of(fd);
-    if (e != NULL) {
-        at_store_rlx(&e->late, (uint32_t)late);
-    }
 }

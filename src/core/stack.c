@@ -31,7 +31,8 @@
 #define STACK_BATCH 32u
 #define STACK_PAGE 4096u
 #define STACK_COLOURS 20u
-#define STACK_SHARE 32u /* of address space that is limited: the part that is cached */
+#define STACK_TRIM 8192u /* at most so many go back at once */
+#define STACK_SHARE 32u  /* of address space that is limited: the part that is cached */
 #define STACK_POOLS (RT_NODES ? PORT_NODES_MAX * STACK_CLASSES : STACK_CLASSES)
 
 static struct {
@@ -65,9 +66,9 @@ void stack_begin(void)
     uint64_t limit = port_memory_limit();
     uint64_t most = limit / STACK_SHARE / stack_pair_size(rt.stack_size);
     pool.limited = limit != UINT64_MAX;
+    rt.reservoir_grows = rt.reservoir_grows && !pool.limited;
     if (pool.limited && most < rt.reservoir) {
         rt.reservoir = most;
-        rt.reservoir_grows = false;
         rt.stack_cache_limit = (uint32_t)(most / (2 * rt.ncpu));
     }
 }
@@ -347,27 +348,35 @@ void rt_idle_memory(void)
 static unsigned pool_unused(unsigned class)
 {
     spin_lock(&pool.lock, RANK_STACK);
-    unsigned unused = pool.kinds[class].least;
+    unsigned unused = (pool.kinds[class].least + 1) / 2;
     pool.kinds[class].least = pool.kinds[class].count;
     spin_unlock(&pool.lock, RANK_STACK);
-    return (unused + 1) / 2;
+    return unused < STACK_TRIM ? unused : STACK_TRIM;
 }
 
-bool rt_trim_memory(void)
+static void pool_trim(unsigned class)
+{
+    unsigned unused = pool_unused(class), n = 0;
+    for (unsigned done = 0; done < unused && pool_has_more(); done += n) {
+        stack_destroy_list(pool_take(class, &n));
+        if (n == 0) {
+            break;
+        }
+    }
+}
+
+void rt_trim_memory(void)
 {
     unsigned long irq;
     rt_enter(&irq);
     for (unsigned class = 0; class < STACK_POOLS; class ++) {
-        unsigned n = 0;
-        for (unsigned unused = pool_unused(class); unused != 0 && pool_has_more();
-             unused -= n < unused ? n : unused) {
-            stack_destroy_list(pool_take(class, &n));
-            if (n == 0) {
-                break;
-            }
-        }
+        pool_trim(class);
     }
     rt_leave(irq);
+}
+
+bool rt_memory_to_trim(void)
+{
     return pool_has_more();
 }
 

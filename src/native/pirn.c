@@ -108,7 +108,7 @@ EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)
         return port_io_block(fd, events, deadline);
     }
     int error;
-    if (rt_io_offer(false)) {
+    if (rt_io_offer()) {
         if (port_io_block(fd, events, 0) == 0) {
             return 0;
         }

@@ -62,7 +62,7 @@ static int read_number(struct reader *r)
         r->io = (struct rt_io){.fd = NUMBER, .events = READABLE, .since = rt_io_state(NUMBER)};
         r->waiter = (struct io_waiter)RT_IO_WAITER(&r->io, 1);
         got = sim_fd_take(NUMBER);
-        if (got == -EAGAIN && test_random(2) == 0 && rt_io_offer(test_random(2) == 0)) {
+        if (got == -EAGAIN && test_random(2) == 0 && rt_io_offer()) {
             got = -EINPROGRESS;
         } else if (got == -EAGAIN) {
             got = read_linked(r);

@@ -101,7 +101,8 @@ static void grows(void)
     }
     atomic_store(&done, true);
     pthread_join(trimmer, NULL);
-    while (rt_trim_memory()) {
+    while (rt_memory_to_trim()) {
+        rt_trim_memory();
     }
     check(stack_cached() <= rt.reservoir, "nothing beyond the reservoir is left");
 }

@@ -225,6 +225,7 @@ static uint64_t idle_watch(uint64_t now)
 
 void port_memory_kept(void)
 {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
     if (__atomic_load_n(&monitor.kept, __ATOMIC_RELAXED) == 0 &&
         __atomic_exchange_n(&monitor.kept, 1, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
         permit_post(&monitor.bump);
@@ -248,12 +249,16 @@ static uint64_t memory_watch(uint64_t now)
     return monitor.trim_at;
 }
 
-/* What comes to the pool after it was looked at, and before `kept` is cleared, waits for the next
- * that comes. */
+/* Whoever puts a stack into the pool reads `kept` after that; so one of the two sees it. */
 static void memory_trim(void)
 {
-    if (!rt_trim_memory()) {
+    rt_trim_memory();
+    if (!rt_memory_to_trim()) {
         __atomic_store_n(&monitor.kept, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (rt_memory_to_trim()) {
+            port_memory_kept();
+        }
     }
 }
 
@@ -371,6 +376,7 @@ void port_report_poke(void)
  * thread at once (it sleeps in a call), otherwise those of REACTOR_NS together. */
 static void monitor_sleep(uint64_t until)
 {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor): `attends`, then who waits */
     bool waits = reactor_unattended();
     if (waits && monitor.fetch_at > port_now() &&
         (monitor.fetch_empty || !any_worker(sleeps_in_call))) {

@@ -295,7 +295,7 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
         __atomic_exchange_n(permit, 0, __ATOMIC_SEQ_CST); /* ORDER(permit) ORDER(monitor) */
     RT_ASSERT(before == 1 || before == 3);
     RT_ASSERT(__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 1 && port_cpu_self() != NULL);
-    __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
+    __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_SEQ_CST); /* ORDER(reactor) ORDER(monitor) */
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == KICK) {
             drain(reactor.kick);

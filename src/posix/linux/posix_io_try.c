@@ -77,13 +77,6 @@ static enum io_next refused(struct io_try *try)
     return IO_AGAIN;
 }
 
-/* rt_io_offer; posix_interrupted tells afterwards whether a handler has run. */
-static bool offer_cpu(bool always)
-{
-    posix_signals_expect();
-    return rt_io_offer(always);
-}
-
 bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
 {
     try->fd = try->number = fd;
@@ -95,11 +88,10 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
     if (io_is_plain()) {
         return false;
     }
-    try->offered = events == POLLIN && rt_io_comes_late(fd) && offer_cpu(true);
     uint32_t state = rt_io_state(fd);
     try->option = flags & ~IO_BY_KIND;
     try->kind = flags & IO_BY_KIND ? kind_learn(fd, state) : IO_UNKNOWN;
-    try->asked = try->trying = false;
+    try->asked = try->trying = try->offered = false;
     try->io = (struct rt_io){.fd = fd, .events = events, .since = state};
     try->waiter = (struct io_waiter)RT_IO_WAITER(&try->io, 1);
     if ((flags & IO_BY_KIND) && (try->kind == IO_UNKNOWN || try->kind == IO_OTHER_KIND)) {
@@ -269,32 +261,37 @@ static enum io_next over(struct io_try *try, int error)
 
 /* Is the call, which has done nothing and may wait, better made as it is? Not one that moves all
  * that it is given (writing, MSG_WAITALL): a signal of the runtime's own could end it after a part.
- * Nor one with a time limit, which would begin again after each such signal. */
+ * Nor one with a time limit, which would begin again after each such signal; nor where others were
+ * ready just now. */
 static bool call_is_better(const struct io_try *try)
 {
     return try->waiter.linked == 0 && try->done == 0 && try->io.events == POLLIN && !try->whole &&
-           try->deadline == UINT64_MAX && rt_call_sleeps();
+           try->deadline == UINT64_MAX && !try->offered && rt_call_sleeps();
 }
 
 /* Others run first, once in a call, which has done nothing: it might as well begin when it is its
- * turn again, for the file that the number means then. As await; EAGAIN: wait. */
+ * turn again, for the file that the number means then. As await; EAGAIN: wait; ENOTSUP: make the
+ * call, since that is a file of another kind. */
 static int offer(struct io_try *try)
 {
-    bool restarts = try->deadline == UINT64_MAX;
+    posix_signals_expect();
     if (try->offered) {
         rt_io_offer_lost();
-        rt_io_note_late(try->fd, false);
-        return posix_interrupted(restarts) ? EINTR : EAGAIN;
+        return EAGAIN;
     }
-    try->offered = offer_cpu(false);
-    rt_io_note_late(try->fd, try->offered && try->io.events == POLLIN);
+    try->offered = rt_io_offer();
     if (!try->offered) {
         return EAGAIN;
     }
+    if (posix_interrupted(try->deadline == UINT64_MAX)) {
+        return EINTR;
+    }
     if (!rt_io_same(try->fd, try->io.since)) {
         anew(try);
+        return try->kind == IO_UNKNOWN || kind_learn(try->fd, try->io.since) == try->kind ? 0
+                                                                                          : ENOTSUP;
     }
-    return posix_interrupted(restarts) ? EINTR : 0;
+    return 0;
 }
 
 NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
@@ -317,7 +314,7 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
         return over(try, EAGAIN);
     }
     if (try->waiter.linked == 0 && try->done == 0 && (error = offer(try)) != EAGAIN) {
-        return error == 0 ? IO_AGAIN : over(try, error);
+        return error == 0 ? IO_AGAIN : error == ENOTSUP ? IO_BLOCK : over(try, error);
     }
     if (call_is_better(try)) {
         try->how = IO_BLOCKS;
