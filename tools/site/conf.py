@@ -53,11 +53,9 @@ def add_sidebar(_app: Sphinx, name: str, content: list[str]) -> None:
         content[0] += sidebar.trees(ROOT)
 
 
-def read_again(
-    _app: Sphinx, env: object, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """The tree comes from another file than the first page's."""
-    return [root_doc] if "docs/README" in added | changed or removed else []
+def read_again(_app: Sphinx, *_what: object) -> list[str]:
+    """The tree comes from another file than the first page's: that one is read at each build."""
+    return [root_doc]
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:
