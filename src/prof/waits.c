@@ -257,6 +257,8 @@ static uint32_t stop_reason(const struct thread *t, unsigned post)
     case POST_PREEMPT:
     case POST_GIVE:
         return OFF_PREEMPT;
+    case POST_OFFER:
+        return WAIT_IO;
     default:
         return OFF_YIELD;
     }
