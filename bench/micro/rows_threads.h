@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of rows (rows*.c) share: memory that has been touched, and threads that run one
- * function. Included after SYS_HEADER, whose types it uses; C that is also C++.
+ * For the files of rows (rows*.c): memory that has been touched, and groups of threads that run the
+ * same function. It needs SYS_HEADER before it, and compiles as C and as C++.
  */
 #ifndef BENCH_ROWS_THREADS_H
 #define BENCH_ROWS_THREADS_H

@@ -4,7 +4,7 @@
  * them: a search in which every node does a little work (nqueens) and an unbalanced one (uts).
  * Every system with create and join has them. Results are checked.
  *
- * Where a thread is a kernel thread (FIB_N is small there, too) the trees are smaller.
+ * Where each thread is a kernel thread, the trees are smaller, as FIB_N is.
  */
 #include SYS_HEADER
 

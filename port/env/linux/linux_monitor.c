@@ -255,7 +255,7 @@ static void memory_trim(void)
     rt_trim_memory();
     if (!rt_memory_to_trim()) {
         __atomic_store_n(&monitor.kept, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);              /* ORDER(monitor) */
         if (rt_memory_to_trim()) {
             port_memory_kept();
         }
