@@ -12,9 +12,10 @@
 
 #include "common/options.h"
 
-enum { BYTES_MOST = 1 << 20, STACK = 1 << 16 };
+enum { BYTES_MOST = 1 << 26, STACK = 1 << 16 };
 
 static uint64_t threads = 8, rounds = 1000, bytes = 64;
+static bool errors_return;
 static int rank;
 
 static void *trips(void *arg)
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
         option_count("threads", &threads, 1, 10000, "threads of each rank (default 8)"),
         option_count("rounds", &rounds, 1, INT_MAX, "round trips of each thread (default 1000)"),
         option_count("bytes", &bytes, 1, BYTES_MOST, "bytes of a message (default 64)"),
+        option_flag("errors-return", &errors_return,
+                    "an error handler: MPI_ERRORS_RETURN (as mpi4py sets it)"),
         {.name = NULL}};
     const struct option_page page = {"Round trips of messages between threads of MPI ranks.", NULL,
                                      options};
@@ -71,6 +74,9 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (errors_return) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
     pthread_t *t = calloc(threads, sizeof(*t));
     if (level != MPI_THREAD_MULTIPLE || ranks % 2 != 0 || t == NULL) {
         fprintf(stderr, "round_trips: needs MPI_THREAD_MULTIPLE and an even number of ranks\n");

@@ -48,7 +48,8 @@ extern "C" {
 enum pirn_poll {
     PIRN_POLL_NONE,    /* nothing is outstanding: no look until pirn_poller_tell */
     PIRN_POLL_PENDING, /* something is outstanding, and nothing new is complete */
-    PIRN_POLL_FOUND,   /* something was complete, and its threads were woken */
+    PIRN_POLL_FOUND,   /* something was complete, and its threads were woken; or something has made
+                        * progress, and would make more if it were looked for at once */
 };
 
 typedef struct pirn_poller {

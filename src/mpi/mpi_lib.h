@@ -37,6 +37,7 @@ struct mpi_lib {
     bool named;               /* the program has given a communicator a name: never false again */
     uint64_t started;         /* (L) waits */
     unsigned trying;          /* (L) threads that the poller has sent to try again */
+    uint64_t tried;           /* (L) ns that their tries in vain have taken since the last look */
     pirn_mutex_t turn;        /* serial: held by the thread that calls MPI */
     pirn_thread_t holder;     /* of `turn`; a thread compares it with itself */
     unsigned depth;           /* (turn) calls of the holder: callbacks call MPI, too */
@@ -134,6 +135,7 @@ struct mpi_waiter {
     bool complete;  /* the poller has done what the thread waits for; `error` says how */
     bool again;     /* the thread has been sent to try again: it counts in `trying` */
     bool entered;   /* requests[at] is known to be active */
+    uint64_t woken; /* when it was sent to try again, or to return */
     unsigned looks; /* (poller) since requests[at] was the first that is not complete */
     int error;
     int count, at;         /* of `requests`; those before `at` are complete */

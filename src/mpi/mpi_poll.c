@@ -27,6 +27,7 @@
  * Locks: mpi_lib.lock; mpi_lib.turn, in which `lock` is not taken.
  */
 #include "mpi_lib.h"
+#include "mpi_moved.h"
 
 #include <stddef.h>
 
@@ -77,6 +78,7 @@ static struct mpi_waiter *list_take(struct mpi_list *list, struct mpi_waiter **a
 void mpi_block(struct mpi_waiter *w)
 {
     bool again = w->again;
+    uint64_t tried = again ? pirn_now() - w->woken : 0;
     pirn_sem_init(&w->done, 0);
     mpi_label(w);
     w->thread = pirn_self();
@@ -85,6 +87,7 @@ void mpi_block(struct mpi_waiter *w)
     w->looks = 0;
     pirn_mutex_lock(&mpi_lib.lock);
     mpi_lib.trying -= again;
+    mpi_lib.tried += tried;
     mpi_lib.started += !again;
     w->whole = w->whole && !mpi_lib.handlers;
     list_append(&mpi_lib.incoming, w);
@@ -93,6 +96,7 @@ void mpi_block(struct mpi_waiter *w)
         pirn_poller_tell(&mpi_lib.poller);
     }
     pirn_sem_wait_as(&w->done, &w->label);
+    w->woken = pirn_now();
 }
 
 void mpi_tried(struct mpi_waiter *w)
@@ -302,10 +306,12 @@ static void others_look(struct mpi_list *ended, struct mpi_list *tries)
 }
 
 /* Records that have come since the last look. How many threads have begun to wait ever. */
-static uint64_t take_incoming(void)
+static uint64_t take_incoming(uint64_t *tried)
 {
     pirn_mutex_lock(&mpi_lib.lock);
     uint64_t started = mpi_lib.started;
+    *tried = mpi_lib.tried;
+    mpi_lib.tried = 0;
     struct mpi_waiter *w = mpi_lib.incoming.first;
     list_clear(&mpi_lib.incoming);
     pirn_mutex_unlock(&mpi_lib.lock);
@@ -334,13 +340,30 @@ static void post_all(const struct mpi_list *list)
     }
 }
 
+/* Threads that wait, but for the incoming. */
+static unsigned polled_count(void)
+{
+    unsigned n = 0;
+    for (const struct mpi_waiter *w = polled.whole.first; w != NULL; w = w->next) {
+        n++;
+    }
+    for (const struct mpi_waiter *w = polled.others.first; w != NULL; w = w->next) {
+        n++;
+    }
+    return n;
+}
+
 static enum pirn_poll look(void *unused)
 {
+    static struct mpi_moved times;
     struct mpi_list ended, tries;
     (void)unused;
     list_clear(&ended);
     list_clear(&tries);
-    mpi_quiet_look(take_incoming(), &polled.whole, &polled.others);
+    uint64_t tried, started = take_incoming(&tried);
+    mpi_quiet_look(started, &polled.whole, &polled.others);
+    unsigned waiting = polled_count();
+    uint64_t began = pirn_now();
     mpi_enter();
     mpi_rounds_none();
     for (int i = 0; i < TESTS && ended.first == NULL; i++) {
@@ -348,17 +371,21 @@ static enum pirn_poll look(void *unused)
         others_look(&ended, &tries);
     }
     mpi_leave();
+    bool found = mpi_moved(&times, began, pirn_now(), tried, waiting, ended.first != NULL);
     pirn_mutex_lock(&mpi_lib.lock);
     mpi_lib.trying += count_tries(&ended) + count_tries(&tries);
     bool pending = mpi_lib.trying != 0 || mpi_lib.incoming.first != NULL ||
                    polled.whole.first != NULL || polled.others.first != NULL;
     pirn_mutex_unlock(&mpi_lib.lock);
-    bool found = ended.first != NULL;
-    if (found) {
+    if (ended.first != NULL) {
         mpi_quiet_moved();
     }
     post_all(&ended);
-    post_all(&tries);
+    if (tries.first != NULL) {
+        post_all(&tries);
+        pirn_yield(); /* the tries are a part of this look: threads to run later would prolong the
+                       * poller's pause */
+    }
     return found ? PIRN_POLL_FOUND : pending ? PIRN_POLL_PENDING : PIRN_POLL_NONE;
 }
 
@@ -376,16 +403,10 @@ int mpi_poll_begin(void)
 
 unsigned mpi_poll_end(void)
 {
-    unsigned waiting = 0;
+    uint64_t tried;
     pirn_poller_remove(&mpi_lib.poller);
-    take_incoming();
-    for (const struct mpi_waiter *w = polled.whole.first; w != NULL; w = w->next) {
-        waiting++;
-    }
-    for (const struct mpi_waiter *w = polled.others.first; w != NULL; w = w->next) {
-        waiting++;
-    }
-    return waiting;
+    take_incoming(&tried);
+    return polled_count();
 }
 
 /* ---- turns ---- */

@@ -29,6 +29,10 @@ NPTL, ALONE, BOTH = "NPTL", "libpirn-pthread", "and libpirn-mpi"
 WAYS = (NPTL, ALONE, BOTH)
 THREADS = (1, 8, 50, 200, 1000)
 TRIPS, FEW_TRIPS = 20000, 1000  # of all threads of a rank, at least; few: NPTL with many threads
+BYTES = 64  # of a message
+LARGE = (1 << 16, 1 << 20, 1 << 24)
+LARGE_THREADS = (1, 8)
+LARGE_SUM = 1 << 29  # bytes that all threads of a rank send, at least
 LIMIT = 30  # seconds of a run
 RANKS = (2, 4)  # of the program of round trips: even
 CALLS = 20  # of each kind
@@ -67,16 +71,24 @@ class Case:
     mpi: str
     threads: int
     ranks: int = 2
+    bytes: int = BYTES
+    errors_return: bool = False
 
     def title(self) -> str:
-        return f"{self.mpi}, {self.ranks} ranks, {markdown.counted(self.threads, 'thread')}"
+        threads = markdown.counted(self.threads, "thread")
+        return f"{self.mpi}, {self.ranks} ranks, {threads}, {self.bytes} bytes"
+
+    def trips(self, way: str) -> int:
+        if self.bytes > BYTES:
+            return LARGE_SUM // self.bytes
+        return FEW_TRIPS if way == NPTL and self.threads > 1 else TRIPS
 
     def words(self, way: str, build: Path) -> list[str]:
-        trips = FEW_TRIPS if way == NPTL and self.threads > 1 else TRIPS
-        rounds = -(-trips // self.threads)
+        rounds = -(-self.trips(way) // self.threads)
         return [
             *started(self.mpi, self.ranks, way, build, "round-trips"),
-            *(f"--threads={self.threads}", f"--rounds={rounds}"),
+            *(["--errors-return"] if self.errors_return else []),
+            *(f"--bytes={self.bytes}", f"--threads={self.threads}", f"--rounds={rounds}"),
         ]
 
 
@@ -167,6 +179,24 @@ def table(found: Runs) -> str:
     return markdown.table(["MPI", "ranks", "threads a rank", *WAYS], rows)
 
 
+def megabytes(case: Case, each: Sequence[float | None]) -> list[float | None]:
+    """A second, in both directions together: of microseconds a round trip."""
+    return [None if one is None else 2 * case.bytes / one for one in each]
+
+
+def large_table(found: Runs) -> str:
+    cases = dict.fromkeys(case for case, _ in found)
+    rows = [
+        [
+            *(NAMES[case.mpi], f"{case.bytes:,}", f"{case.threads:,}"),
+            "returned" if case.errors_return else "fatal",
+            *(cell(megabytes(case, found[case, way])) for way in WAYS),
+        ]
+        for case in cases
+    ]
+    return markdown.table(["MPI", "bytes", "threads a rank", "errors", *WAYS], rows)
+
+
 CallRuns = Mapping[tuple[Calls, str], Sequence[dict[str, float] | None]]
 
 
@@ -201,6 +231,15 @@ and the other one for its message.
 `make mpi-doc` measures again."""
 
 
+LARGE_HEAD = """\
+## Large messages
+
+The same program with two ranks and larger messages, at least {total} MiB in each direction.
+Megabytes (10^6 bytes) a second, both directions together; median of the same rounds, and the range.
+*errors*: MPI's default, or an error handler that returns them, as mpi4py sets it. Then the threads
+complete their requests themselves ([why](../guide/mpi.md#what-waits-how))."""
+
+
 CALLS_HEAD = """\
 ## Calls without a nonblocking form
 
@@ -210,13 +249,15 @@ Collective calls that wait within the MPI library
 calls, of {calls} in a run; median of the same rounds, and the range."""
 
 
-def page(found: Runs, calls: CallRuns, facts: Mapping[str, str]) -> str:
+def page(found: Runs, large: Runs, calls: CallRuns, facts: Mapping[str, str]) -> str:
     rounds = len(next(iter(found.values())))
     parts = [
         markdown.begin("Messages between threads of MPI ranks", "mpi", "/mpi.py"),
         HEAD.format(rounds=rounds, limit=LIMIT, trips=TRIPS, few=FEW_TRIPS),
         markdown.facts(facts),
         table(found),
+        LARGE_HEAD.format(total=LARGE_SUM >> 20),
+        large_table(large),
         CALLS_HEAD.format(calls=CALLS),
         calls_table(calls),
     ]
@@ -264,10 +305,15 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
     rounds = SHORT_ROUNDS if short else ROUNDS
     count = len(os.sched_getaffinity(0))
     cases = [Case(mpi, n, ranks) for mpi in mpis for ranks in RANKS for n in THREADS]
-    found = alternating(
-        [(case, way) for case in cases for way in WAYS],
-        rounds,
-        patiently(lambda key: run(*key, build)),
+    sizes = [Case(mpi, n, 2, size) for mpi in mpis for size in LARGE for n in LARGE_THREADS]
+    sizes += [Case(mpi, max(LARGE_THREADS), 2, max(LARGE), True) for mpi in mpis]
+    found, large = (
+        alternating(
+            [(case, way) for case in some for way in WAYS],
+            rounds,
+            patiently(lambda key: run(*key, build)),
+        )
+        for some in (cases, sizes)
     )
     calls = alternating(
         [(Calls(mpi, n), way) for mpi in mpis for n in (count, count + 1) for way in WAYS],
@@ -285,4 +331,4 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
         "MPI": "; ".join(version(mpi) for mpi in mpis),
         "load averages": f"{before} before, {machine.load()} afterwards",
     }
-    on_chip.write(folder / "mpi.md", page(found, calls, facts), console)
+    on_chip.write(folder / "mpi.md", page(found, large, calls, facts), console)
