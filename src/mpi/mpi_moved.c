@@ -10,11 +10,11 @@
  * which reads 170 KB in one test, it took 70 to 110 us on an AMD EPYC, and a look in vain .1 us
  * soon after another, .3 to 3 us after a sleep.
  *
- * `usual` is the least that a look in vain has taken that followed another at once, for one thread
- * that waits and one more. A shorter one replaces it; longer ones raise it slowly, unless they count as moving
- * data. If it is far too low (another kind of requests), every look would count, and the poller
- * would never rest. So it doubles for each DOUBT_NS in which all looks count and nothing is
- * completed.
+ * `usual` is the least that a look in vain has taken that followed another at once, for one
+ * thread that waits and one more. A shorter one replaces it; longer ones raise it slowly, unless
+ * they count as moving data. If it is far too low (another kind of requests), every look would
+ * count, and the poller would never rest. So it doubles for each DOUBT_NS in which all looks
+ * count and nothing is completed.
  *
  * A look that an interrupt or another program has prolonged counts, too: one look more.
  */
