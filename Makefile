@@ -486,7 +486,7 @@ scaling-doc: setup build-release
 library-waits-doc: setup build-release
 	$(VENV)/pirn bench figures library-waits --output docs/results
 
-## mpi-doc: messages between threads of 2 and 4 MPI ranks, and collective calls, update the page mpi.md in docs/results (half an hour)
+## mpi-doc: messages between threads of 2 and 4 MPI ranks, and collective calls, update the page mpi.md in docs/results (three quarters of an hour)
 mpi-doc: setup
 	@tools/setup --quiet --group mpi
 	cmake --preset release > /dev/null

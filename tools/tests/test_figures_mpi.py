@@ -77,6 +77,46 @@ def test_ranks_are_bound_where_each_has_a_cpu(
         ]
 
 
+def test_large_messages_are_a_bandwidth_in_both_directions() -> None:
+    case = Case("mpich", 8, bytes=1 << 20, errors_return=True)
+    found = {(case, NPTL): [None], (case, ALONE): [2.0], (case, BOTH): [1.0, 4.0]}
+    assert mpi.large_table(found).splitlines()[-1] == (
+        "| MPICH | 1,048,576 | 8 | returned | 0 of 1 runs ended | "
+        "1048576.00 (1048576.00 to 1048576.00) | 1310720.00 (524288.00 to 2097152.00) |"
+    )
+
+
+def test_a_rate_counts_messages_of_both_directions() -> None:
+    case = Case("mpich", 8, window=64)
+    found = {(case, way): [0.5] for way in mpi.WAYS}
+    assert mpi.rate_table(found).splitlines()[-1].split(" | ")[2] == "4000.00 (4000.00 to 4000.00)"
+
+
+def test_threads_hide_the_time_of_messages() -> None:
+    work = Case("mpich", 1, work=mpi.WORK, silent=True)
+    one, many = (Case("mpich", n, work=mpi.WORK) for n in (1, 8))
+    found = {(work, way): [40.0] for way in mpi.WAYS} | {(one, way): [60.0] for way in mpi.WAYS}
+    found |= {(many, NPTL): [100.0], (many, ALONE): [None], (many, BOTH): [45.0]}
+    rows = [row.strip("| ").split(" | ") for row in mpi.overlap_table(found).splitlines()]
+    assert rows[-3][:4] == ["MPICH", "64", "1", "60.00 (60.00 to 60.00)"]
+    assert rows[-2][3:] == [
+        "100.00 (100.00 to 100.00), -200 %",
+        "0 of 1 runs ended",
+        "45.00 (45.00 to 45.00), 75 %",
+    ]
+    assert rows[-1][:4] == ["MPICH", "none", "1", "40.00 (40.00 to 40.00)"]
+
+
+def test_a_share_of_nothing_is_said() -> None:
+    assert mpi.hidden(40.0, 41.0, 40.0) == "one thread adds nothing"
+
+
+def test_large_and_slow_runs_make_fewer_trips(tmp_path: Path) -> None:
+    assert Case("mpich", 8, bytes=1 << 24).words(BOTH, tmp_path)[-1] == "--rounds=4"
+    assert Case("mpich", 8, window=64).words(BOTH, tmp_path)[-1] == "--rounds=40"
+    assert Case("mpich", 8, work=1).words(NPTL, tmp_path)[-1] == "--rounds=50"
+
+
 def test_what_has_not_ended_does_not_run_again() -> None:
     asked: list[str] = []
     results = {"ends": 1.0, "hangs": None}

@@ -5,6 +5,7 @@ alone, and with libpirn-mpi."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import statistics
 import subprocess
@@ -22,7 +23,7 @@ from pirn_tools.figures import markdown, on_chip
 from pirn_tools.figures.affinity_real import alternating, environment
 
 Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 ROUNDS, SHORT_ROUNDS = 5, 1
 NPTL, ALONE, BOTH = "NPTL", "libpirn-pthread", "and libpirn-mpi"
@@ -33,6 +34,12 @@ BYTES = 64  # of a message
 LARGE = (1 << 16, 1 << 20, 1 << 24)
 LARGE_THREADS = (1, 8)
 LARGE_SUM = 1 << 29  # bytes that all threads of a rank send, at least
+WINDOW = 64  # messages at once in each direction
+RATE_THREADS = (1, 8, 50)
+WORK = 10000  # steps of computing between two messages: tens of microseconds
+WORK_TRIPS, FEW_WORK_TRIPS = 4000, 400
+WORK_THREADS = (1, 8, 50)
+WORK_BYTES = (64, 1 << 16)
 LIMIT = 30  # seconds of a run
 RANKS = (2, 4)  # of the program of round trips: even
 CALLS = 20  # of each kind
@@ -72,6 +79,9 @@ class Case:
     threads: int
     ranks: int = 2
     bytes: int = BYTES
+    window: int = 1
+    work: int = 0
+    silent: bool = False  # only work
     errors_return: bool = False
 
     def title(self) -> str:
@@ -79,15 +89,20 @@ class Case:
         return f"{self.mpi}, {self.ranks} ranks, {threads}, {self.bytes} bytes"
 
     def trips(self, way: str) -> int:
+        few = way == NPTL and self.threads > 1
+        if self.work:
+            return FEW_WORK_TRIPS if few else WORK_TRIPS
         if self.bytes > BYTES:
             return LARGE_SUM // self.bytes
-        return FEW_TRIPS if way == NPTL and self.threads > 1 else TRIPS
+        return FEW_TRIPS if few else TRIPS
 
     def words(self, way: str, build: Path) -> list[str]:
-        rounds = -(-self.trips(way) // self.threads)
+        rounds = -(-self.trips(way) // (self.threads * self.window))
         return [
             *started(self.mpi, self.ranks, way, build, "round-trips"),
+            *(["--silent"] if self.silent else []),
             *(["--errors-return"] if self.errors_return else []),
+            *(f"--window={self.window}", f"--work={self.work}"),
             *(f"--bytes={self.bytes}", f"--threads={self.threads}", f"--rounds={rounds}"),
         ]
 
@@ -197,6 +212,56 @@ def large_table(found: Runs) -> str:
     return markdown.table(["MPI", "bytes", "threads a rank", "errors", *WAYS], rows)
 
 
+def rate_table(found: Runs) -> str:
+    """Thousands of messages a second, both directions together."""
+    cases = dict.fromkeys(case for case, _ in found)
+    rows = [
+        [
+            *(NAMES[case.mpi], f"{case.threads:,}"),
+            *(
+                cell([None if one is None else 2000 / one for one in found[case, way]])
+                for way in WAYS
+            ),
+        ]
+        for case in cases
+    ]
+    return markdown.table(["MPI", "threads a rank", *WAYS], rows)
+
+
+def hidden(one_thread: float, threads: float, work: float) -> str:
+    """The share of the time that one thread adds to its work by messages, which more threads do
+    not add."""
+    if one_thread <= work:
+        return "one thread adds nothing"
+    return f"{100 * (one_thread - threads) / (one_thread - work):.0f} %"
+
+
+def overlap_table(found: Runs) -> str:
+    cases = dict.fromkeys(case for case, _ in found)
+    middle = {
+        key: None if None in each else statistics.median(one for one in each if one is not None)
+        for key, each in found.items()
+    }
+    rows = []
+    for case in cases:
+        if case.silent:
+            continue
+        cells = []
+        for way in WAYS:
+            work = middle[dataclasses.replace(case, threads=1, bytes=BYTES, silent=True), way]
+            first, both = middle[dataclasses.replace(case, threads=1), way], middle[case, way]
+            text = cell(found[case, way])
+            if case.threads > 1 and work is not None and first is not None and both is not None:
+                text += f", {hidden(first, both, work)}"
+            cells.append(text)
+        rows.append([NAMES[case.mpi], f"{case.bytes:,}", f"{case.threads:,}", *cells])
+    for case in cases:
+        if case.silent:
+            cells = [cell(found[case, way]) for way in WAYS]
+            rows.append([NAMES[case.mpi], "none", "1", *cells])
+    return markdown.table(["MPI", "bytes", "threads a rank", *WAYS], rows)
+
+
 CallRuns = Mapping[tuple[Calls, str], Sequence[dict[str, float] | None]]
 
 
@@ -240,6 +305,38 @@ Megabytes (10^6 bytes) a second, both directions together; median of the same ro
 complete their requests themselves ([why](../guide/mpi.md#what-waits-how))."""
 
 
+RATE_HEAD = """\
+## Message rate
+
+Two ranks. Each thread sends {window} messages of 64 bytes and receives as many, all at once
+(`MPI_Isend`, `MPI_Irecv`), and waits for all (`MPI_Waitall`). Thousands of messages a second, both
+directions together; median of the same rounds, and the range."""
+
+
+OVERLAP_HEAD = """\
+## Computing while messages travel
+
+Two ranks. After each round trip a thread computes {work:,} steps. Microseconds a round trip with
+its work, median of the same rounds, and the range. The rows without bytes are the work alone. The
+share is that of the ideal, in which messages cost no time: how much of what messages add to the
+work of one thread is gone with more threads, because others compute meanwhile. It is negative if
+they make it slower. Moving data takes CPU time here, since both ranks are on one machine, so 100 %
+cannot be reached."""
+
+
+PUBLISHED = """\
+## Other systems
+
+[TAMPI](https://github.com/bsc-pm/tampi) (Sala and others, [arXiv
+1901.03271](https://arxiv.org/abs/1901.03271)) lets blocking calls of MPI suspend tasks of OmpSs-2
+or of a changed OpenMP, and *MPI+ULT* (Lu, Seo, Balaji, HPCC 2015) user-level threads in a changed
+MPICH over Argobots. Both publish times of applications on clusters (TAMPI a heat equation by
+Gauss-Seidel, MPI+ULT conjugate gradients and a genome assembly), and report that hiding
+communication in that way makes them faster. They give no round trips between threads of two ranks
+of one machine, so no figure of theirs stands beside these. Both need programs of their own tasks
+or threads; here any program with POSIX threads and any MPI library do."""
+
+
 CALLS_HEAD = """\
 ## Calls without a nonblocking form
 
@@ -249,17 +346,33 @@ Collective calls that wait within the MPI library
 calls, of {calls} in a run; median of the same rounds, and the range."""
 
 
-def page(found: Runs, large: Runs, calls: CallRuns, facts: Mapping[str, str]) -> str:
-    rounds = len(next(iter(found.values())))
+@dataclass(frozen=True)
+class Found:
+    """By kind of runs."""
+
+    trips: Runs
+    rates: Runs
+    overlap: Runs
+    large: Runs
+    calls: CallRuns
+
+
+def page(found: Found, facts: Mapping[str, str]) -> str:
+    rounds = len(next(iter(found.trips.values())))
     parts = [
         markdown.begin("Messages between threads of MPI ranks", "mpi", "/mpi.py"),
         HEAD.format(rounds=rounds, limit=LIMIT, trips=TRIPS, few=FEW_TRIPS),
         markdown.facts(facts),
-        table(found),
+        table(found.trips),
+        RATE_HEAD.format(window=WINDOW),
+        rate_table(found.rates),
+        OVERLAP_HEAD.format(work=WORK),
+        overlap_table(found.overlap),
         LARGE_HEAD.format(total=LARGE_SUM >> 20),
-        large_table(large),
+        large_table(found.large),
         CALLS_HEAD.format(calls=CALLS),
-        calls_table(calls),
+        calls_table(found.calls),
+        PUBLISHED,
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -284,11 +397,11 @@ def present(build: Path) -> list[str]:
     return found
 
 
-def patiently(run_one: Callable[[Key], Found | None]) -> Callable[[Key], Found | None]:
+def patiently(run_one: Callable[[Key], Result | None]) -> Callable[[Key], Result | None]:
     """What has not ended once does not run again."""
     lost: set[Key] = set()
 
-    def run_or_not(key: Key) -> Found | None:
+    def run_or_not(key: Key) -> Result | None:
         found = run_one(key) if key not in lost else None
         if found is None:
             lost.add(key)
@@ -305,15 +418,23 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
     rounds = SHORT_ROUNDS if short else ROUNDS
     count = len(os.sched_getaffinity(0))
     cases = [Case(mpi, n, ranks) for mpi in mpis for ranks in RANKS for n in THREADS]
-    sizes = [Case(mpi, n, 2, size) for mpi in mpis for size in LARGE for n in LARGE_THREADS]
-    sizes += [Case(mpi, max(LARGE_THREADS), 2, max(LARGE), True) for mpi in mpis]
-    found, large = (
+    rates = [Case(mpi, n, window=WINDOW) for mpi in mpis for n in RATE_THREADS]
+    works = [
+        Case(mpi, n, bytes=size, work=WORK)
+        for mpi in mpis
+        for size in WORK_BYTES
+        for n in WORK_THREADS
+    ]
+    works += [Case(mpi, 1, work=WORK, silent=True) for mpi in mpis]
+    sizes = [Case(mpi, n, bytes=size) for mpi in mpis for size in LARGE for n in LARGE_THREADS]
+    sizes += [Case(mpi, max(LARGE_THREADS), bytes=max(LARGE), errors_return=True) for mpi in mpis]
+    trips, rate, overlap, large = (
         alternating(
             [(case, way) for case in some for way in WAYS],
             rounds,
             patiently(lambda key: run(*key, build)),
         )
-        for some in (cases, sizes)
+        for some in (cases, rates, works, sizes)
     )
     calls = alternating(
         [(Calls(mpi, n), way) for mpi in mpis for n in (count, count + 1) for way in WAYS],
@@ -331,4 +452,6 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
         "MPI": "; ".join(version(mpi) for mpi in mpis),
         "load averages": f"{before} before, {machine.load()} afterwards",
     }
-    on_chip.write(folder / "mpi.md", page(found, large, calls, facts), console)
+    on_chip.write(
+        folder / "mpi.md", page(Found(trips, rate, overlap, large, calls), facts), console
+    )
