@@ -138,8 +138,8 @@ IDLE_STEP void idle_announce(struct cpu *cpu, bool searching)
     }
 }
 
-/* Announce, look again, sleep. On return the CPU counts as searching. */
-static void idle_sleep(struct cpu *cpu)
+/* Announce, look again, sleep. On return the CPU counts as searching. Returns the deadline. */
+static uint64_t idle_sleep(struct cpu *cpu)
 {
     uint64_t deadline = UINT64_MAX;
     if (timer_any(&cpu->timers)) {
@@ -164,6 +164,7 @@ static void idle_sleep(struct cpu *cpu)
     if (deadline != UINT64_MAX) {
         at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_TICK); /* ORDER(pending) */
     }
+    return deadline;
 }
 
 /* Between two searches of all queues, which take longer, the CPU looks at its own pending bits. */
@@ -249,9 +250,9 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
             until = now;
         }
         if (now >= until && !rt_has_work(cpu)) {
-            idle_sleep(cpu);
+            uint64_t deadline = idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;
-            search_slept(cpu, now - began);
+            search_slept(cpu, now - began, deadline - began);
             woken = true;
             began = now;
             until = search_end(cpu, now, spin);

@@ -16,7 +16,8 @@
  * sleep, a tenth of the option spin. (That the best choice for the past is a good one for the
  * future: Karlin and others, SOSP 1991.) A wait in which the CPU slept has also the time that
  * waking up takes: it counts as shorter by half of spin. So a CPU that does not search, although
- * its waits are short, tries it again.
+ * its waits are short, tries it again. Not if the CPU has slept until its own deadline: how long
+ * that wait was is known.
  *
  * On ports whose cores are the runtime's alone (no PORT_CPU_SHARED) nothing is offered.
  */
@@ -108,11 +109,12 @@ static inline void search_found(struct cpu *cpu, uint64_t waited)
     }
 }
 
-/* Called after a search and a sleep, which took `waited` together. */
-static inline void search_slept(struct cpu *cpu, uint64_t waited)
+/* Called after a search and a sleep, which took `waited` together. due: from the beginning of the
+ * search to the deadline of the CPU's sleep; more than `waited`: something else has ended it. */
+static inline void search_slept(struct cpu *cpu, uint64_t waited, uint64_t due)
 {
     uint64_t wake = rt.spin_ns / 2, search = search_lasts(cpu);
-    uint64_t least = waited > wake ? waited - wake : 0;
+    uint64_t least = due <= waited ? due : waited > wake ? waited - wake : 0;
     search_learn(cpu, search != 0 && least <= search ? search + 1 : least);
 }
 
@@ -159,10 +161,11 @@ static inline void search_found(struct cpu *cpu, uint64_t waited)
     (void)waited;
 }
 
-static inline void search_slept(struct cpu *cpu, uint64_t waited)
+static inline void search_slept(struct cpu *cpu, uint64_t waited, uint64_t due)
 {
     (void)cpu;
     (void)waited;
+    (void)due;
 }
 
 static inline bool search_offers(uint64_t since, uint64_t now, bool io)

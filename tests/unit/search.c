@@ -29,7 +29,19 @@ static uint64_t wait_for(struct cpu *cpu, uint64_t ns, uint64_t late)
         search_found(cpu, ns);
         return ns;
     }
-    search_slept(cpu, ns + late);
+    search_slept(cpu, ns + late, UINT64_MAX);
+    return search;
+}
+
+/* The same, and what ends the wait is the CPU's own deadline. */
+static uint64_t wait_until(struct cpu *cpu, uint64_t ns, uint64_t late)
+{
+    uint64_t search = search_lasts(cpu);
+    if (ns <= search) { /* run.c: the search ends at the deadline */
+        search_found(cpu, ns);
+        return ns;
+    }
+    search_slept(cpu, ns + late, ns);
     return search;
 }
 
@@ -59,6 +71,19 @@ static void periods(void)
     expect(mean(mixed, 2) < SLEEP_COST, "waits of 100 us and longer: little search");
     expect(mean(third, 3) >= 1000, "two of three are very short: they are found");
     expect(mean(third, 3) < 6000, "without the whole search for the third");
+}
+
+/* Threads that wake at times of their own: nobody waits for the CPU to wake up. */
+static void deadlines(void)
+{
+    for (uint64_t late = 1000; late <= 81000; late += 10000) {
+        struct cpu cpu = {0};
+        uint64_t sum = 0;
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            sum += wait_until(&cpu, 50000 + i * 7919 % 150000, late);
+        }
+        expect(sum / ROUNDS < SLEEP_COST / 20, "deadlines after 50 to 200 us: hardly any search");
+    }
 }
 
 /* Never more than it costs to sleep, and never a sleep where that would cost more. */
@@ -98,7 +123,7 @@ static void none(void)
     struct cpu cpu = {0};
     rt.spin_ns = 0;
     expect(search_lasts(&cpu) == 0, "spin=0: no search");
-    search_slept(&cpu, 10);
+    search_slept(&cpu, 10, UINT64_MAX);
     expect(search_lasts(&cpu) == 0, "nor after a wait");
     search_found(&cpu, 0);
     expect(search_lasts(&cpu) == 0, "nor after work that was there");
@@ -108,6 +133,7 @@ int main(void)
 {
     rt.spin_ns = WHOLE;
     periods();
+    deadlines();
     lengths();
     changes();
     none();

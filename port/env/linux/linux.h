@@ -182,6 +182,13 @@ uint32_t pkeys_open(void);
 void pkeys_close(uint32_t rights);
 
 /* linux_fence.c. */
+/* linux_slack.c: how late the kernel may end a sleep. slack_init: of the calling thread, and so of
+ * those that it creates. When a worker that sleeps until `deadline` asks to be woken; `polls`: it
+ * waits for descriptors. */
+void slack_init(void);
+void slack_is(uint64_t ns);
+uint64_t slack_earlier(uint64_t deadline, uint64_t now, bool polls);
+
 void fence_init(void);
 
 /* The heavy fence, if membarrier does it or is not needed. False: the caller visits all processors

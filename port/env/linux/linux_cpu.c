@@ -87,8 +87,9 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     uint32_t *permit = &rt_cpu_port(cpu)->permit;
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
-    if (rt_io_waiting() == 0 || !reactor_sleep(permit, deadline)) {
-        permit_wait(permit, deadline);
+    uint64_t now = deadline != UINT64_MAX ? port_now() : 0;
+    if (rt_io_waiting() == 0 || !reactor_sleep(permit, slack_earlier(deadline, now, true))) {
+        permit_wait(permit, slack_earlier(deadline, now, false));
     }
     monitor_wakes();
 }
@@ -354,6 +355,7 @@ int port_init(bool *caller_is_main)
     *caller_is_main = syscall(SYS_gettid) == getpid();
     start_needs_all = true;
     fence_init();
+    slack_init();
     trace_clock_init();
     fd_init();
     affinity_init();
