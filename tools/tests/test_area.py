@@ -280,7 +280,7 @@ def test_a_claim_is_judged_by_the_numbers() -> None:
 
 
 def test_the_page_has_units_chips_and_what_limits_the_clock(tmp_path: Path) -> None:
-    plain, scheduled, divided = (
+    plain, _, scheduled, divided = (
         design.chip(ROOT, Config(threads=2, scheduler=queue, scheduler_stages=stages), 64)
         for queue, stages in area.CHIP_SCHEDULERS
     )
@@ -452,9 +452,19 @@ def test_a_result_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     assert path.read_text() == "{}"
 
 
+def test_options_of_nextpnr_make_other_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "tool", lambda _: "true")
+    unit = design.rtu(4)
+    other = replace(unit, place=("--router", "router2"))
+    fpga = place.Fpga(ROOT, tmp_path, 1)
+    assert fpga.place_of(unit) != fpga.place_of(other)
+
+
 def test_a_chip_has_one_seed_and_a_name_for_each_scheduler() -> None:
     wanted = area.Plan().placements(ROOT)
     chips = [one for one in wanted if one.macros]
-    assert len({one.title for one in chips}) == len(chips) == 6
+    assert len({one.title for one in chips}) == len(chips) == 8
     assert {wanted[one] for one in chips} == {area.CHIP_SEEDS}
     assert {len(wanted[one]) for one in wanted if not one.macros} == {len(area.SEEDS)}

@@ -267,7 +267,8 @@ class Fpga:
 
     def place_of(self, design: Design) -> Path:
         """Where the results of a design lie."""
-        flow = script(Path(), design), wrapper(SAMPLE, SAMPLE_PORTS), *DEVICE, str(GOAL)
+        flow = [script(Path(), design), wrapper(SAMPLE, SAMPLE_PORTS), *DEVICE, str(GOAL)]
+        flow += design.place
         digest = fingerprint(self.root, design, *self.versions, *flow)
         return self.folder / f"{design.title.replace(' ', '-')}-{digest}"
 
@@ -338,6 +339,7 @@ class Fpga:
                 report = folder / f"report-{seed}.json"
                 line = [self.nextpnr, *DEVICE, "--json", "netlist.json", "--seed", str(seed)]
                 line += ["--freq", str(GOAL), "--timing-allow-fail", "--report", report.name]
+                line += design.place
                 start = time.monotonic()
                 call([*line, "--log", f"place-{seed}.log", "-q"], folder)
                 keep(path, placed(json.loads(report.read_text()), time.monotonic() - start))
