@@ -53,16 +53,18 @@
 #define at_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
 #endif
 #define at_peek(p) at_load_rlx(p) /* for assertions */
-#if RT_ALONE
-#define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
-#define at_store_rel(p, v) (atomic_signal_fence(memory_order_release), at_store_rlx((p), (v)))
-#elif defined(STORES_ARE_PLAIN)
+#if defined(STORES_ARE_PLAIN)
 #define at_store_rlx(p, v)                                                                         \
     ((void)(*(__typeof__(atomic_load_explicit((p), memory_order_relaxed)) volatile *)(void *)(p) = \
                 (v)))
-#define at_store_rel(p, v) (atomic_thread_fence(memory_order_release), at_store_rlx((p), (v)))
 #else
 #define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#endif
+#if RT_ALONE
+#define at_store_rel(p, v) (atomic_signal_fence(memory_order_release), at_store_rlx((p), (v)))
+#elif defined(STORES_ARE_PLAIN)
+#define at_store_rel(p, v) (atomic_thread_fence(memory_order_release), at_store_rlx((p), (v)))
+#else
 #define at_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #endif
 
