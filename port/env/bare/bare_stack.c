@@ -22,7 +22,8 @@
 
 #include <errno.h>
 
-char bare_core_stacks[BARE_CORES][BARE_CORE_ROOM] ALIGNED(BARE_TRAP_STACK);
+char bare_core_stacks[BARE_CORES][BARE_CORE_ROOM] ALIGNED(BARE_TRAP_STACK)
+    __attribute__((section(".noinit.bare_core_stacks")));
 struct bare_own bare_own[BARE_CORES];
 
 extern char bare_first_guard[], bare_first_stack[], bare_first_stack_top[]; /* image.ld */
