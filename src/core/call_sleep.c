@@ -78,8 +78,8 @@ bool call_sleep_begin(struct cpu *cpu, struct thread *self, struct carrier *spar
     *cpu->slept = true;
     timers_tell(cpu);
     looks_idle(cpu);
-    if (rt.policy.idle_enter != NULL) {
-        rt.policy.idle_enter(cpu);
+    if (RT_POLICY.idle_enter != NULL) {
+        RT_POLICY.idle_enter(cpu);
     }
     at_store_rlx(&cpu->call, entering);
     idle_announce(cpu, false);
@@ -134,7 +134,7 @@ static bool owner_runs(struct cpu *cpu, struct thread *self)
     if (at_is_set_rlx(&cpu->pending)) {
         rt_service(cpu);
     }
-    if (rt.policy.direct == NULL || !rt.policy.direct(cpu, self)) {
+    if (RT_POLICY.direct == NULL || !RT_POLICY.direct(cpu, self)) {
         rt_idle_claim(cpu->id);
         *cpu->carrier->kept = cpu;
         cpu->current = self; /* whom the port expects */
@@ -144,8 +144,8 @@ static bool owner_runs(struct cpu *cpu, struct thread *self)
     }
     *cpu->slept = false;
     announcement_end(cpu);
-    if (rt.policy.idle_exit != NULL) {
-        rt.policy.idle_exit(cpu);
+    if (RT_POLICY.idle_exit != NULL) {
+        RT_POLICY.idle_exit(cpu);
     }
     ready_run(cpu, self);
     trace_called(NULL, self);
@@ -165,7 +165,7 @@ bool call_sleep_end(struct cpu *cpu, struct thread *self, uint32_t ticket)
 
 bool call_sleep_adopt(struct thread *self)
 {
-    if (rt.policy.pinned || rt.policy.direct == NULL) {
+    if (RT_POLICY.pinned || RT_POLICY.direct == NULL) {
         return false;
     }
     unsigned first = self->cpu != NULL ? self->cpu->id % rt.ncpu : 0; /* it may be a limbo */

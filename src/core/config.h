@@ -216,6 +216,16 @@
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */
 #define RT_MUTEX_HANDOVER_NS 1000000ull
 
+/* Is `single` the only policy that there can be, and code for size: then the core calls its
+ * operations directly (policy_only.h). */
+#if defined(PIRN_ONLY_SINGLE) && defined(PIRN_WITHOUT_SETTINGS) &&                                 \
+    defined(PIRN_WITHOUT_AFFINITY) && defined(PIRN_WITHOUT_CAPACITIES) &&                          \
+    defined(PIRN_WITHOUT_SPEED)
+#define RT_ONLY_SINGLE 1
+#else
+#define RT_ONLY_SINGLE 0
+#endif
+
 /* Is there a policy that can bind threads to CPUs? bind.h */
 #if defined(PIRN_WITHOUT_CENTRAL) && defined(PIRN_WITHOUT_DIST)
 #define RT_BINDS false

@@ -89,22 +89,22 @@ ALWAYS_INLINE void ready_run(struct cpu *cpu, struct thread *t)
 
 ALWAYS_INLINE struct thread *policy_pick(struct cpu *cpu)
 {
-    return ready_take(cpu, rt.policy.pick(cpu), "pick");
+    return ready_take(cpu, RT_POLICY.pick(cpu), "pick");
 }
 
 ALWAYS_INLINE struct thread *policy_search(struct cpu *cpu)
 {
-    return rt.policy.search != NULL ? ready_take(cpu, rt.policy.search(cpu), "search") : NULL;
+    return RT_POLICY.search != NULL ? ready_take(cpu, RT_POLICY.search(cpu), "search") : NULL;
 }
 
 ALWAYS_INLINE struct thread *policy_preempt(struct cpu *cpu, enum pirn_why why)
 {
-    return ready_take(cpu, rt.policy.preempt(cpu, cpu->current, why), "preempt");
+    return ready_take(cpu, RT_POLICY.preempt(cpu, cpu->current, why), "preempt");
 }
 
 ALWAYS_INLINE bool policy_remove(struct cpu *cpu, struct thread *t)
 {
-    bool removed = rt.policy.remove(cpu, t);
+    bool removed = RT_POLICY.remove(cpu, t);
     if (removed) {
         ready_take(cpu, t, "remove");
     }
@@ -122,7 +122,7 @@ ALWAYS_INLINE struct pirn_rotation policy_rotate(policy_rotate_t *rotate, struct
     if (to.next == NULL) {
         ready_keep(ticket);
     } else {
-        int bound = rt.policy.pinned ? PIRN_KICK_NONE : PIRN_KICK_ANY;
+        int bound = RT_POLICY.pinned ? PIRN_KICK_NONE : PIRN_KICK_ANY;
         ready_given(cpu, ticket, (struct pirn_kick){.cpu = bound});
     }
     ready_take(cpu, to.next, "rotate");

@@ -278,9 +278,9 @@ static void cpus_make(bool main_calls)
 static void policy_begin(bool main_calls)
 {
     rt.lines = false; /* unless the policy says otherwise */
-    int error = rt.policy.init != NULL ? rt.policy.init(rt.ncpu) : 0;
-    if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
-        error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
+    int error = RT_POLICY.init != NULL ? RT_POLICY.init(rt.ncpu) : 0;
+    if (error == 0 && main_calls && POLICY_HAS(thread_init)) {
+        error = RT_POLICY.thread_init(rt.cpus[0]->current, NULL);
     }
     if (error != 0) {
         start_failed_policy(error);
@@ -315,7 +315,7 @@ static void rt_start_once(void)
     if (RT_REPORT) {
         rt_objects.report_start();
     }
-    sched_settle(&rt.policy, rt.detour);
+    SCHED_SETTLE(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
     port_begin(&main_calls);
     port_start_goes_on();
@@ -493,7 +493,7 @@ bool rt_cpu_asleep(unsigned i)
 /* The monitor asks from the beginning of the start. */
 bool rt_cpu_has_ready(struct cpu *cpu)
 {
-    return at_load_acq(&rt.started) == 2 && rt.policy.has_work(cpu); /* ORDER(start) */
+    return at_load_acq(&rt.started) == 2 && RT_POLICY.has_work(cpu); /* ORDER(start) */
 }
 
 unsigned rt_cpu_id(const struct cpu *cpu)
@@ -584,8 +584,8 @@ void rt_foreign_free(struct thread *t)
 
 void rt_on_exit(void)
 {
-    if (at_load_acq(&rt.started) == 2 && rt.policy.at_exit != NULL) { /* ORDER(start) */
-        rt.policy.at_exit();
+    if (at_load_acq(&rt.started) == 2 && RT_POLICY.at_exit != NULL) { /* ORDER(start) */
+        RT_POLICY.at_exit();
     }
     stats_report();
     trace_end();

@@ -9,7 +9,12 @@
 #include "options.h"
 #include "runtime.h"
 
+#if RT_ONLY_SINGLE
+#define POLICY_USE() sched_use_only()
+#else
 extern const struct sched_built_in RT_SCHED_FIRST; /* the build's choice */
+#define POLICY_USE() sched_use(&rt.policy, &RT_SCHED_FIRST.policy)
+#endif
 
 const struct pirn_settings pirn_settings __attribute__((weak)) = {0};
 
@@ -65,7 +70,7 @@ void options_load(void)
     rt.reservoir = s->reservoir;
     rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
     sched_use_discipline(s->priorities);
-    sched_use(&rt.policy, &RT_SCHED_FIRST.policy);
+    POLICY_USE();
 }
 
 void options_load_of(const char *prefix)

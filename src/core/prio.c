@@ -107,8 +107,8 @@ static unsigned prio_wanted(struct thread *t)
 static struct thread *prio_store(struct thread *t, unsigned p)
 {
     at_store_rlx(&t->priority, p);
-    if (rt.policy.requeue != NULL && !(t->flags & THREAD_FOREIGN)) {
-        rt.policy.requeue(t);
+    if (POLICY_HAS(requeue) && !(t->flags & THREAD_FOREIGN)) {
+        RT_POLICY.requeue(t);
     }
     struct prio_wait *w = t->prio_wait;
     if (w == NULL || MUTANT(PRIO_ONE_LINK)) {
@@ -227,7 +227,7 @@ int rt_sched_valid(const struct sched_params *params)
 {
     bool weighs = params->weight != 0 && params->weight != SCHED_WEIGHT_DEFAULT;
     bool plain = params->class == SCHED_CLASS_OTHER && !weighs;
-    bool has = rt_has_classes() && rt.policy.requeue != NULL && (RT_WEIGHTS || !weighs);
+    bool has = rt_has_classes() && POLICY_HAS(requeue) && (RT_WEIGHTS || !weighs);
     return plain || has ? 0 : -ENOTSUP;
 }
 
@@ -247,8 +247,8 @@ void rt_thread_set_sched(struct thread *t, const struct sched_params *params, bo
     at_store_rlx(&t->sched.attr, attr | (tail ? SCHED_TO_TAIL : 0));
     at_store_rlx(&t->base_priority, params->priority);
     prio_update(t);
-    if (rt.policy.requeue != NULL) {
-        rt.policy.requeue(t); /* for the class and the weight, and for the tail */
+    if (POLICY_HAS(requeue)) {
+        RT_POLICY.requeue(t); /* for the class and the weight, and for the tail */
     }
     at_store_rlx(&t->sched.attr, attr);
     prio_unlock();

@@ -90,17 +90,17 @@ static struct thread *idle_look(struct cpu *cpu)
 
 static void idle_enter(struct cpu *cpu)
 {
-    if (rt.policy.idle_enter != NULL) {
-        rt.policy.idle_enter(cpu);
+    if (RT_POLICY.idle_enter != NULL) {
+        RT_POLICY.idle_enter(cpu);
     }
-    if (!RT_ALONE && !rt.policy.pinned) {
+    if (!RT_ALONE && !RT_POLICY.pinned) {
         at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     }
 }
 
 IDLE_STEP void idle_found(struct cpu *cpu)
 {
-    if (RT_ALONE || rt.policy.pinned) {
+    if (RT_ALONE || RT_POLICY.pinned) {
         return;
     }
     uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
@@ -266,8 +266,8 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
     if (!woken) {
         search_found(cpu, now - began);
     }
-    if (rt.policy.idle_exit != NULL) {
-        rt.policy.idle_exit(cpu);
+    if (RT_POLICY.idle_exit != NULL) {
+        RT_POLICY.idle_exit(cpu);
     }
     idle_time_end(cpu, now);
     trace_idle(cpu, false);

@@ -48,8 +48,23 @@ enum rt_deadlock { RT_DEADLOCK_REPORT, RT_DEADLOCK_ABORT, RT_DEADLOCK_OFF };
 /* The option "tls". */
 enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
 
+/* The table of the policy in use, what rt has of it, and whether its discipline has classes. */
+#if RT_ONLY_SINGLE
+#include "policy_only.h"
+#define RT_POLICY rt_policy_only
+#define RT_POLICY_CLASSES rt.policy.classes
+struct rt_policy {
+    const char *name;
+    bool classes; /* its discipline has classes */
+};
+#else
+#define RT_POLICY rt.policy
+#define RT_POLICY_CLASSES (rt.policy.preempt != NULL)
+#define rt_policy pirn_policy
+#endif
+
 struct rt {
-    struct pirn_policy policy; /* (C) copy of the chosen table */
+    struct rt_policy policy; /* (C) copy of the chosen table */
     unsigned ncpu;             /* (C) */
     bool lines;                /* (C) threads wait for lines in the hardware: line.h */
     bool detour;               /* (C) yield through the scheduler context */
@@ -141,19 +156,22 @@ int rt_start_awaited(const struct thread *self);
 /* Does the policy, in its discipline, schedule by class and priority? */
 ALWAYS_INLINE bool rt_has_classes(void)
 {
-    return RT_CLASSES && rt.policy.preempt != NULL;
+    return RT_CLASSES && RT_POLICY_CLASSES;
 }
+
+/* Has the policy, in its discipline, this operation of classes? */
+#define POLICY_HAS(op) (RT_POLICY.op != NULL && (!RT_ONLY_SINGLE || rt_has_classes()))
 
 /* Are threads bound to CPUs, so that no other CPU can take a ready thread? */
 ALWAYS_INLINE bool rt_is_pinned(void)
 {
-    return rt.policy.pinned;
+    return RT_POLICY.pinned;
 }
 
 /* Must a CPU itself give away the threads that are ready there? */
 ALWAYS_INLINE bool rt_has_private_queues(void)
 {
-    return rt.policy.private_queues;
+    return RT_POLICY.private_queues;
 }
 
 /* For messages; NULL before the options have been read. */

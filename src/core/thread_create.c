@@ -150,8 +150,8 @@ ALWAYS_INLINE int thread_create(bool plain, struct cpu *cpu, unsigned long irq, 
         thread_apply_none(t);
     }
     t->cpu = cpu;
-    if (rt.policy.thread_init != NULL &&
-        (error = rt.policy.thread_init(t, likely(cpu != NULL) ? creator : NULL)) != 0) {
+    if (POLICY_HAS(thread_init) &&
+        (error = RT_POLICY.thread_init(t, likely(cpu != NULL) ? creator : NULL)) != 0) {
         at_store_rlx(&t->state, (uint32_t)THREAD_EXITED);
         thread_release(cpu, t);
         rt_leave(irq);

@@ -124,8 +124,8 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     }
     trace_exit(cpu);
     life_exited(cpu);
-    if (rt.policy.thread_exit != NULL) {
-        rt.policy.thread_exit(self);
+    if (RT_POLICY.thread_exit != NULL) {
+        RT_POLICY.thread_exit(self);
     }
     state_lock(&self->join.lock, RANK_JOIN);
     self->join_flags |= JOIN_DONE;
@@ -136,8 +136,8 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         joiner = NULL;
     }
     if (likely(joiner != NULL && !(joiner->flags & (THREAD_FOREIGN | THREAD_AWAY)) &&
-               rt.policy.direct != NULL && rt_may_bypass_to_joiner(cpu) &&
-               rt.policy.direct(cpu, joiner))) {
+               RT_POLICY.direct != NULL && rt_may_bypass_to_joiner(cpu) &&
+               RT_POLICY.direct(cpu, joiner))) {
         thread_set_state(joiner, THREAD_READY);
         trace_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         next = joiner;

@@ -158,8 +158,8 @@ void rt_preempt_cpu(struct cpu *self, unsigned id)
 
 void rt_charge(struct cpu *cpu, unsigned ticks)
 {
-    if (!(cpu->current->flags & THREAD_IDLE) && rt.policy.charge != NULL &&
-        rt.policy.charge(cpu, cpu->current, ticks)) {
+    if (!(cpu->current->flags & THREAD_IDLE) && POLICY_HAS(charge) &&
+        RT_POLICY.charge(cpu, cpu->current, ticks)) {
         rt_preempt_cpu(cpu, cpu->id);
     }
 }
@@ -194,8 +194,8 @@ void rt_post(struct cpu *cpu, uint32_t bits)
 
 void rt_poll(struct cpu *cpu)
 {
-    if (rt.policy.poll != NULL) {
-        rt.policy.poll(cpu);
+    if (RT_POLICY.poll != NULL) {
+        RT_POLICY.poll(cpu);
     }
 }
 

@@ -92,7 +92,7 @@ ALWAYS_INLINE bool rt_idle_tells(uint32_t word, int32_t searchers)
 /* The amount that a searching CPU adds to the word. */
 ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 {
-    return rt.policy.pinned ? 0 : RT_SEARCHING;
+    return RT_POLICY.pinned ? 0 : RT_SEARCHING;
 }
 
 /* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
@@ -129,7 +129,7 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 ALWAYS_INLINE void rt_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     uint64_t ticket = ready_give(self, t);
-    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
+    struct pirn_kick kick = RT_POLICY.enqueue(self, t, why);
     ready_given(self, ticket, kick);
     if (kick.cpu != PIRN_KICK_NONE) {
         rt_kick(self, kick);
@@ -203,7 +203,7 @@ ALWAYS_INLINE bool inbox_empty(struct cpu *cpu)
  * pick, or a request (pending)? A moment later the answer may be another. */
 ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
 {
-    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
+    return at_load_rlx(&cpu->pending) != 0 || RT_POLICY.has_work(cpu);
 }
 
 /* The purpose of policy.poll. */

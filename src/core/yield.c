@@ -148,17 +148,6 @@ bool yield_without_cpu(void)
     return true;
 }
 
-/* The table is read after the test for a CPU: without one, it may be changing. */
-static struct pirn_rotation rotate_any(struct cpu *self, struct thread *t)
-{
-    return rt.policy.rotate(self, t);
-}
-
-static bool yield_any(void)
-{
-    return yield_by(rotate_any, false);
-}
-
 /* In small code the long way alone. */
 static bool yield_small(void)
 {
@@ -166,6 +155,23 @@ static bool yield_small(void)
     bool switched = cpu != NULL && yield_slow(cpu);
     rt_leave(0);
     return cpu != NULL ? switched : yield_without_cpu();
+}
+
+#if RT_ONLY_SINGLE
+bool rt_yield(void)
+{
+    return yield_small();
+}
+#else
+/* The table is read after the test for a CPU: without one, it may be changing. */
+static struct pirn_rotation rotate_any(struct cpu *self, struct thread *t)
+{
+    return RT_POLICY.rotate(self, t);
+}
+
+static bool yield_any(void)
+{
+    return yield_by(rotate_any, false);
 }
 
 bool (*rt_yield_way)(void) = RT_SPEED ? yield_any : yield_small;
@@ -181,3 +187,4 @@ bool rt_yield(void)
 {
     return __atomic_load_n(&rt_yield_way, __ATOMIC_RELAXED)();
 }
+#endif

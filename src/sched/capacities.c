@@ -39,7 +39,7 @@ static void turns_make(void)
 void capacity_init(void)
 {
     rt.by_capacity = rt.asymmetric && on;
-    if (rt.by_capacity && rt.policy.pinned) {
+    if (rt.by_capacity && RT_POLICY.pinned) {
         turns_make();
     }
 }

@@ -51,6 +51,27 @@ const struct pirn_policy *sched_find(const char *name, size_t length)
     return NULL;
 }
 
+bool sched_may_bind;
+
+int sched_bound(struct thread *t)
+{
+    return sched_binds() ? pinned_bound(t) : -1;
+}
+
+void sched_bind(struct thread *t, int cpu)
+{
+    RT_ASSERT(sched_binds() || cpu < 0);
+    if (sched_binds()) {
+        pinned_bind(t, cpu);
+    }
+}
+
+#if RT_ONLY_SINGLE
+void sched_use_only(void)
+{
+    rt.policy = (struct rt_policy){.name = RT_POLICY.name, .classes = sched_has_classes()};
+}
+#else
 static bool never_there(struct cpu *self, struct thread *t)
 {
     (void)self;
@@ -88,21 +109,6 @@ static void use_variant(struct pirn_policy *to, const struct sched_variant *v)
     to->charge = v->charge;
 }
 
-bool sched_may_bind;
-
-int sched_bound(struct thread *t)
-{
-    return sched_binds() ? pinned_bound(t) : -1;
-}
-
-void sched_bind(struct thread *t, int cpu)
-{
-    RT_ASSERT(sched_binds() || cpu < 0);
-    if (sched_binds()) {
-        pinned_bind(t, cpu);
-    }
-}
-
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
     const struct sched_built_in *own = built_in_of(policy);
@@ -135,6 +141,7 @@ void sched_settle(struct pirn_policy *policy, bool detour)
         rt_yield_use(NULL);
     }
 }
+#endif
 
 static int refuse(int error, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -97,6 +97,14 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy);
  * `detour` yields take the long way. */
 void sched_settle(struct pirn_policy *policy, bool detour);
 
+/* Both, where `single` is the only policy: core/policy_only.h. */
+void sched_use_only(void);
+#if RT_ONLY_SINGLE
+#define SCHED_SETTLE(policy, detour) ((void)0)
+#else
+#define SCHED_SETTLE(policy, detour) sched_settle((policy), (detour))
+#endif
+
 /* Names of policies, of their options and counters: no format needs to quote them. */
 bool sched_good_name(const char *name);
 

@@ -15,12 +15,19 @@
 #include "runq.h"
 #include "yield.h"
 
+/* The core may call it directly: policy_only.h. */
+#if RT_ONLY_SINGLE
+#define SINGLE_OPERATION
+#else
+#define SINGLE_OPERATION static
+#endif
+
 static struct {
     spinlock_t lock;
     struct runq q; /* (lock) */
 } queue ALIGNED(RT_CACHELINE);
 
-static int single_init(unsigned ncpu)
+SINGLE_OPERATION int single_init(unsigned ncpu)
 {
     (void)ncpu;
     int error = classes_init(1);
@@ -39,7 +46,7 @@ static NOINLINE struct pirn_kick single_enqueue_class(struct cpu *self, struct t
     return classes_kick_lowest(self, urgency);
 }
 
-static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+SINGLE_OPERATION struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(RUNQ_CLASSES(&queue.q) != NULL)) {
         return single_enqueue_class(self, t, why);
@@ -51,7 +58,7 @@ static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum 
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-static struct thread *single_pick(struct cpu *self)
+SINGLE_OPERATION struct thread *single_pick(struct cpu *self)
 {
     if (runq_estimate(&queue.q) == 0) {
         if (RUNQ_CLASSES(&queue.q) != NULL) {
@@ -91,7 +98,7 @@ static bool single_has(const struct thread *t)
                : at_load_rlx(&t->state) == THREAD_READY && list_linked(&t->rq);
 }
 
-static bool single_remove(struct cpu *self, struct thread *t)
+SINGLE_OPERATION bool single_remove(struct cpu *self, struct thread *t)
 {
     spin_lock(&queue.lock, RANK_RUNQ);
     bool queued = single_has(t) && ready_remove_locked(self, &queue.q, t);
@@ -99,7 +106,7 @@ static bool single_remove(struct cpu *self, struct thread *t)
     return queued;
 }
 
-static struct thread *single_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+SINGLE_OPERATION struct thread *single_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
     spin_lock(&queue.lock, RANK_RUNQ);
     struct thread *next = ready_preempt_locked(self, &queue.q, running, why);
@@ -108,7 +115,7 @@ static struct thread *single_preempt(struct cpu *self, struct thread *running, e
 }
 
 /* The priority is stored. The thread that enqueues t sees it, or t is in the queue here. */
-static void single_requeue(struct thread *t)
+SINGLE_OPERATION void single_requeue(struct thread *t)
 {
     spin_lock(&queue.lock, RANK_RUNQ);
     bool queued = single_has(t);
@@ -153,7 +160,7 @@ static uint32_t single_urgency(unsigned id)
     return urgency;
 }
 
-static bool single_has_work(struct cpu *self)
+SINGLE_OPERATION bool single_has_work(struct cpu *self)
 {
     (void)self;
     return runq_estimate(&queue.q) != 0; /* ORDER(idle-wake) */
