@@ -103,7 +103,7 @@ static void carrier_begins_with(struct carrier *k, struct cpu *cpu)
 static void idle_name(struct thread *t, uint32_t id)
 {
     char name[RT_NAME_MAX] = "idle-", *end = name + 5;
-    for (uint32_t rest = id; rest >= 10; rest /= 10) {
+    for (uint32_t rest = id; RT_MAX_CPUS > 10 && rest >= 10; rest /= 10) {
         end++;
     }
     for (char *at = end; at >= name + 5; at--, id /= 10) {
@@ -134,7 +134,9 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
     }
     int error = id_assign(&k->idle);
     if (error != 0) {
-        port_table_free(k, sizeof(struct carrier));
+        if (!RT_MAIN_STARTS) {
+            port_table_free(k, sizeof(struct carrier));
+        }
         return error;
     }
     spin_lock(&spares.lock, RANK_SPARE);

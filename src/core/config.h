@@ -35,8 +35,10 @@
 /* Features of the build, as constants: the compiler leaves out the code of those that are off.
  * src/features.cmake */
 #ifdef PIRN_WITHOUT_SETTINGS
+#define RT_SETTINGS false
 #define RT_DETOUR false
 #else
+#define RT_SETTINGS true
 #define RT_DETOUR true
 #endif
 #ifdef PIRN_WITHOUT_CLASSES
@@ -98,6 +100,13 @@
 #define RT_INPUT false
 #else
 #define RT_INPUT true
+#endif
+/* Is it always the program's main thread that starts the runtime? And does a start that fails end
+ * the program, so that nothing need be given back? */
+#ifdef PIRN_BARE
+#define RT_MAIN_STARTS true
+#else
+#define RT_MAIN_STARTS false
 #endif
 /* Are there pollers: <pirn/poll.h>; labels of waits: <pirn/label.h>? */
 #ifdef PIRN_BARE

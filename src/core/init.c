@@ -92,7 +92,7 @@ static int idle_make_stack(struct cpu *cpu)
  * memory. */
 struct thread *rt_main_identity(void)
 {
-    struct thread *t = rt_survivor != NULL ? rt_survivor : &rt.main_thread;
+    struct thread *t = PORT_PROCESSES && rt_survivor != NULL ? rt_survivor : &rt.main_thread;
     if (t->id_slot != NULL) {
         return t;
     }
@@ -144,7 +144,7 @@ static NORETURN void tls_refuse(const char *value, const char *why, const char *
 static void tls_start_always(void)
 {
     const char *why = "every thread has storage of its own on this platform";
-    if (rt.tls == RT_TLS_SHARED || rt.tls == RT_TLS_OWN_SYSCALL) {
+    if (RT_SETTINGS && (rt.tls == RT_TLS_SHARED || rt.tls == RT_TLS_OWN_SYSCALL)) {
         tls_refuse(rt.tls == RT_TLS_SHARED ? "shared" : "own-syscall", why, "auto, own");
     }
     if (port_tls_start(false, &why) != 0) {
@@ -158,7 +158,7 @@ static void tls_start(void)
 {
     static bool warned; /* a child of a fork need not be */
     const char *why;
-    if (rt.tls_room != 0) {
+    if (!RT_MAIN_STARTS && rt.tls_room != 0) {
         return; /* in the child of a fork */
     }
     if (PORT_TLS_ALWAYS) {
@@ -216,9 +216,8 @@ static void stack_min_set(void)
     rt.stack_size = rt.stack_size > rt.stack_min ? rt.stack_size : rt.stack_min;
 }
 
-/* A spare carrier, before one is needed. Making one takes locks of the C library. Later these may
- * be held by a thread that waits for a CPU, and only a spare carrier could free one. If it cannot
- * be made, the runtime works all the same. */
+/* A spare carrier, before one is needed. Making one takes locks of the C library, which later a
+ * thread may hold that waits for a CPU. Without it the runtime works all the same. */
 static void spare_first(void)
 {
     if (PORT_CALLS_BLOCK && rt.spares != 0 && rt_personality.take_calls) {
@@ -234,7 +233,7 @@ static void port_begin(bool *main_calls)
     }
     tls_start();
     tools_check();
-    error = rt.dump_signal != 0 ? port_dump_start(rt.dump_signal) : 0;
+    error = RT_SETTINGS && rt.dump_signal != 0 ? port_dump_start(rt.dump_signal) : 0;
     if (error != 0) {
         start_failed(error, "no handler for the signal or key of option dump");
     }
@@ -242,7 +241,7 @@ static void port_begin(bool *main_calls)
 
 static void bind_begin(void)
 {
-    if (rt.bind && port_workers_bind(rt.ncpu) != 0) {
+    if (RT_SETTINGS && rt.bind && port_workers_bind(rt.ncpu) != 0) {
         rt_refuse(
             "pirn: option bind=1: there are %u workers (option cpus), and the process may use "
             "%u processors\n",
@@ -302,7 +301,7 @@ static void carriers_start(bool main_calls)
 /* Every refusal from here on ends the program. */
 static void rt_start_once(void)
 {
-    bool main_calls = false;
+    bool caller = false;
     if (rt_personality.begin != NULL) {
         rt_personality.begin();
     }
@@ -317,7 +316,8 @@ static void rt_start_once(void)
     }
     SCHED_SETTLE(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
-    port_begin(&main_calls);
+    port_begin(&caller);
+    bool main_calls = RT_MAIN_STARTS || caller;
     port_start_goes_on();
     bind_begin();
     capacities_begin();
@@ -334,7 +334,7 @@ static void rt_start_once(void)
  * as by a foreign thread. */
 static bool start_is_possible(void)
 {
-    if (!rt_personality.early) {
+    if (RT_MAIN_STARTS || !rt_personality.early) {
         return true;
     }
     if (rt.ncpu == 0) {
@@ -370,7 +370,7 @@ int rt_start(void)
         port_start_leave(kept);
         return error;
     }
-    return rt_personality.early ? 0 : rt_start_awaited(self);
+    return !RT_MAIN_STARTS && rt_personality.early ? 0 : rt_start_awaited(self);
 }
 
 int rt_start_awaited(const struct thread *self)

@@ -34,7 +34,7 @@ static uint32_t sum_exited(void)
 
 uint32_t life_created_ever(void)
 {
-    uint32_t sum = at_load_acq(&life_created_foreign); /* ORDER(life) */
+    uint32_t sum = RT_MAIN_STARTS ? 0 : at_load_acq(&life_created_foreign); /* ORDER(life) */
     for (unsigned i = 0; i < RT_NCPU; i++) {
         sum += at_load_acq(&rt.cpus[i]->created); /* ORDER(life) */
     }

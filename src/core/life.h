@@ -13,7 +13,8 @@ HIDDEN extern _Atomic(uint32_t) life_created_foreign;
 
 ALWAYS_INLINE void life_created(struct cpu *cpu)
 {
-    if (likely(cpu != NULL)) {
+    RT_ASSERT(cpu != NULL || !RT_MAIN_STARTS);
+    if (RT_MAIN_STARTS || likely(cpu != NULL)) {
         at_add_alone_rel(&cpu->created, 1); /* ORDER(life) */
     } else {
         at_add_acq_rel(&life_created_foreign, 1u); /* ORDER(life) */

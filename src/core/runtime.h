@@ -65,25 +65,25 @@ struct rt_policy {
 
 struct rt {
     struct rt_policy policy; /* (C) copy of the chosen table */
-    unsigned ncpu;             /* (C) */
-    bool lines;                /* (C) threads wait for lines in the hardware: line.h */
-    bool detour;               /* (C) yield through the scheduler context */
-    bool preempt;              /* (C) a thread that runs for a tick is preempted */
-    bool preempt_asked;        /* (C) by the option: must work */
-    bool main_carries;         /* (C) the program's main kernel thread executes CPUs */
-    uint64_t spin_ns;          /* (C) */
-    uint64_t tick_ns;          /* (C) */
-    uint64_t slice_ns;         /* (C) */
-    uint32_t slice_ticks;      /* (C) ticks of a slice, at least 1 */
-    size_t stack_size;         /* (C) */
-    bool stack_fill;           /* (C) option stackfill */
-    bool asymmetric;           /* (C) capacities differ */
-    bool by_capacity;          /* (C) and the policy uses them */
-    bool bind;                 /* (C) option bind */
-    size_t stack_min;          /* (C) with room for the signal frame of a preemption */
-    int32_t more_searchers; /* (C) a CPU that found a thread wakes another while so many search */
-    uint64_t reservoir;     /* (C) */
-    bool reservoir_grows;   /* (C) stack.c */
+    unsigned ncpu;           /* (C) */
+    bool lines;              /* (C) threads wait for lines in the hardware: line.h */
+    bool detour;             /* (C) yield through the scheduler context */
+    bool preempt;            /* (C) a thread that runs for a tick is preempted */
+    bool preempt_asked;      /* (C) by the option: must work */
+    bool main_carries;       /* (C) the program's main kernel thread executes CPUs */
+    uint64_t spin_ns;        /* (C) */
+    uint64_t tick_ns;        /* (C) */
+    uint64_t slice_ns;       /* (C) */
+    uint32_t slice_ticks;    /* (C) ticks of a slice, at least 1 */
+    size_t stack_size;       /* (C) */
+    bool stack_fill;         /* (C) option stackfill */
+    bool asymmetric;         /* (C) capacities differ */
+    bool by_capacity;        /* (C) and the policy uses them */
+    bool bind;               /* (C) option bind */
+    size_t stack_min;        /* (C) with room for the signal frame of a preemption */
+    int32_t more_searchers;  /* (C) a CPU that found a thread wakes another while so many search */
+    uint64_t reservoir;      /* (C) */
+    bool reservoir_grows;    /* (C) stack.c */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */
     enum rt_tls tls;            /* (C) what the user asks for */

@@ -348,7 +348,11 @@ NORETURN void rt_thread_exit(void *ret);
 HIDDEN port_ctx_entry_t thread_entry NORETURN;
 
 /* Set by the layer above (personality.h): tools of the program's keep data of threads. */
+#ifdef PIRN_BARE
+#define rt_tooled false
+#else
 HIDDEN extern bool rt_tooled;
+#endif
 
 /* Set by the layer that has signals: the program uses them, and waiting threads must notice. */
 #if PORT_SIGNALS

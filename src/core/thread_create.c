@@ -182,7 +182,8 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
     unsigned long irq;
     struct thread *creator = rt_self();
     struct cpu *cpu = rt_enter(&irq);
-    return thread_create(false, cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
+    attr = !RT_STACKS || attr != NULL ? attr : &none;
+    return thread_create(false, cpu, irq, out, attr, creator, start, arg);
 }
 
 /* There is no memory for another stack. Before this is an error, CPUs give back their cached
@@ -244,6 +245,8 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     unsigned long irq;
     if (attr != NULL) {
         error = thread_create_with(out, attr, start, arg);
+    } else if (!RT_STACKS) {
+        return -EAGAIN; /* without attributes there is no memory for it */
     } else {
         struct cpu *cpu = rt_enter(&irq);
         if (likely(cpu != NULL && !at_is_set_rlx(&cpu->current->sched.attr))) {

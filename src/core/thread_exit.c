@@ -56,7 +56,9 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
     }
 }
 
+#ifndef rt_tooled
 bool rt_tooled;
+#endif
 
 /* The part of a thread's end that may still block. */
 static NOINLINE void thread_end_user(struct thread *user)

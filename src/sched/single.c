@@ -46,7 +46,8 @@ static NOINLINE struct pirn_kick single_enqueue_class(struct cpu *self, struct t
     return classes_kick_lowest(self, urgency);
 }
 
-SINGLE_OPERATION struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+SINGLE_OPERATION struct pirn_kick single_enqueue(struct cpu *self, struct thread *t,
+                                                 enum pirn_why why)
 {
     if (unlikely(RUNQ_CLASSES(&queue.q) != NULL)) {
         return single_enqueue_class(self, t, why);
@@ -106,7 +107,8 @@ SINGLE_OPERATION bool single_remove(struct cpu *self, struct thread *t)
     return queued;
 }
 
-SINGLE_OPERATION struct thread *single_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+SINGLE_OPERATION struct thread *single_preempt(struct cpu *self, struct thread *running,
+                                               enum pirn_why why)
 {
     spin_lock(&queue.lock, RANK_RUNQ);
     struct thread *next = ready_preempt_locked(self, &queue.q, running, why);

@@ -77,7 +77,7 @@ void bare_own_enter(unsigned number, void (*run)(unsigned number, unsigned long 
 static struct bare_own own_of(unsigned number)
 {
     uintptr_t room = (uintptr_t)bare_core_stacks[number];
-    return number == 0
+    return BARE_CORES == 1 || number == 0
                ? own_first()
                : (struct bare_own){room + BARE_TRAP_STACK, room + BARE_CORE_ROOM, BARE_TRAP_STACK};
 }

@@ -73,12 +73,21 @@ struct bare_core {
     uint32_t from;    /* the lowest priority that it lets in */
 };
 
+#if defined(RT_MAX_CPUS) && RT_MAX_CPUS == 1
+extern struct bare_core bare_cores[]; /* bare.h */
+
+ALWAYS_INLINE struct bare_core *arch_core(void)
+{
+    return bare_cores;
+}
+#else
 ALWAYS_INLINE struct bare_core *arch_core(void)
 {
     struct bare_core *core;
     __asm__ volatile("csrr %0, mscratch" : "=r"(core));
     return core;
 }
+#endif
 
 ALWAYS_INLINE void arch_core_set(struct bare_core *core)
 {
