@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,11 +59,12 @@ def run(
     if monitor:
         monitor.started()
     in_time, places = False, list[str]()
-    with _terminal_kept(), _signals_to(qemu) as received:
+    with _terminal_kept(), _signals_to(qemu) as received, selectors.DefaultSelector() as outputs:
         try:
-            in_time = _pass_output(qemu, timeout, filters)
+            _register(outputs, qemu, filters)
+            in_time = _pass_output(outputs, timeout)
             if not in_time and monitor:
-                places = monitor.report()
+                places = _report(outputs, monitor)
         finally:
             _end(qemu, PATIENCE if in_time else 0)
     if received:
@@ -79,26 +81,60 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _pass_output(
-    qemu: subprocess.Popen[bytes], timeout: float, filters: tuple[Filter, Filter]
-) -> bool:
+def _register(
+    outputs: selectors.BaseSelector, qemu: subprocess.Popen[bytes], filters: tuple[Filter, Filter]
+) -> None:
+    assert qemu.stdout is not None and qemu.stderr is not None  # noqa: S101, PT018
+    outputs.register(qemu.stdout, selectors.EVENT_READ, (filters[0], sys.stdout.buffer))
+    outputs.register(qemu.stderr, selectors.EVENT_READ, (filters[1], sys.stderr.buffer))
+
+
+def _pass_output(outputs: selectors.BaseSelector, timeout: float) -> bool:
     """Until QEMU closes its outputs. Whether that was in time."""
     deadline = time.monotonic() + timeout if timeout > 0 else None
-    assert qemu.stdout is not None and qemu.stderr is not None  # noqa: S101, PT018
-    with selectors.DefaultSelector() as outputs:
-        outputs.register(qemu.stdout, selectors.EVENT_READ, (filters[0], sys.stdout.buffer))
-        outputs.register(qemu.stderr, selectors.EVENT_READ, (filters[1], sys.stderr.buffer))
-        while outputs.get_map():
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                return False
-            for key, _ in outputs.select(left):
-                filtered, to = key.data
-                piece = os.read(key.fd, 65536)
-                _write(to, filtered(piece))
-                if not piece:
-                    outputs.unregister(key.fileobj)
+    while outputs.get_map():
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return False
+        for key, _ in outputs.select(left):
+            _pass_piece(outputs, key)
     return True
+
+
+def _pass_piece(outputs: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    filtered, to = key.data
+    piece = os.read(key.fd, 65536)
+    _write(to, filtered(piece))
+    if not piece:
+        outputs.unregister(key.fileobj)
+
+
+def _report(outputs: selectors.BaseSelector, monitor: Monitor) -> list[str]:
+    """Where the cores are. Outputs are passed on meanwhile: QEMU, which writes what the program
+    prints before it answers, would otherwise wait for room in a pipe."""
+    places = list[str]()
+    ended, end = os.pipe()
+
+    def ask() -> None:
+        try:
+            places.extend(monitor.report())
+        finally:
+            os.close(end)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    outputs.register(ended, selectors.EVENT_READ)
+    try:
+        while ended in outputs.get_map():
+            for key, _ in outputs.select():
+                if key.fd == ended:
+                    outputs.unregister(ended)
+                else:
+                    _pass_piece(outputs, key)
+    finally:
+        asking.join()
+        os.close(ended)
+    return places
 
 
 def _write(to: IO[bytes], piece: bytes) -> None:
