@@ -63,12 +63,16 @@ void options_load(void)
     rt.slice_ns = slice * 1000ull;
     rt.slice_ticks = (slice - 1) / tick + 1;
     rt.spin_ns = DEFAULT_spin * 1000ull;
-    rt.deadlock = (enum rt_deadlock)DEFAULT_deadlock;
-    rt.quiet_s = DEFAULT_quiet;
+    if (RT_REPORT) {
+        rt.deadlock = (enum rt_deadlock)DEFAULT_deadlock;
+        rt.quiet_s = DEFAULT_quiet;
+    }
     rt.stack_size = or_default(s->stack_size, DEFAULT_stack);
     rt.stack_fill = RT_MARKS && s->stack_fill;
-    rt.reservoir = s->reservoir;
-    rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
+    if (RT_STACKS) {
+        rt.reservoir = s->reservoir;
+        rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
+    }
     sched_use_discipline(s->priorities);
     POLICY_USE();
 }

@@ -71,8 +71,8 @@ static void timer_arm(struct port_cpu *port)
     unsigned long irq = bare_lock(&port->lock);
     uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
     at = port->wake_at < at ? port->wake_at : at;
-    at = port->sample_at < at ? port->sample_at : at;
-    at = port->watch_at < at ? port->watch_at : at;
+    at = RT_PROF && port->sample_at < at ? port->sample_at : at;
+    at = RT_WATCHDOG && port->watch_at < at ? port->watch_at : at;
     board_timer_set(at == UINT64_MAX ? UINT64_MAX : bare_clock_at(at));
     bare_unlock(&port->lock, irq);
 }
@@ -121,7 +121,9 @@ static void slice_begin(struct port_cpu *port)
 
 static void samples_begin(struct port_cpu *port)
 {
-    port->sample_at = RT_PROF && cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
+    if (RT_PROF) {
+        port->sample_at = cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
+    }
 }
 
 /* The first core has its CPU later. */
@@ -309,7 +311,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     if (RT_WATCHDOG && __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0) {
         watchdog_sleeps(cpu, port);
     }
-    if (!cores.sample_idle) {
+    if (RT_PROF && !cores.sample_idle) {
         port->sample_at = UINT64_MAX;
     }
     while (__atomic_exchange_n(&port->permit, 0, __ATOMIC_ACQUIRE) == 0 && /* ORDER(permit) */
@@ -326,7 +328,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     port->wake_at = UINT64_MAX;
     watchdog_set(port);
     slice_begin(port);
-    if (!cores.sample_idle) {
+    if (RT_PROF && !cores.sample_idle) {
         samples_begin(port);
     }
     timer_arm(port);

@@ -101,7 +101,9 @@ const struct bare_own *bare_own_begin(unsigned number)
     struct bare_own *own = &bare_own[number];
     RT_ASSERT(number < BARE_CORES);
     *own = own_of(number);
-    *(volatile uint32_t *)own->low = BARE_CANARY;
+    uintptr_t low = own->low;
+    __asm__("" : "+r"(low)); /* to the compiler an address of bytes, which it would write singly */
+    *(volatile uint32_t *)low = BARE_CANARY;
     return own;
 }
 
