@@ -42,7 +42,7 @@ thesis' Table 3.2 (`wavemix --pin`)."""
 WAVEMIX = """\
 In [wavemix](../../apps/README.md) four waves fill a buffer each, mixer0 and mixer1 read two of
 these each, and mixer2 reads theirs: {samples} samples, after {warmup} that do not count. It
-declares who reads from whom, but not under Linux's own schedulers and `new, inferred`."""
+declares who reads from whom, except under Linux's own schedulers and `new, inferred`."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,10 @@ def _rounds(found: Found) -> str:
     if numbers == [1]:
         return "This is one run of each: how\nmuch another one would differ is not known."
     each = " or ".join(str(number) for number in numbers)
-    return f"Runs differ: a\nfigure is the median of {each} runs, and from the least to the most."
+    return (
+        f"Runs differ: a\nfigure is the median of {each} runs, "
+        "with the least and the greatest in brackets."
+    )
 
 
 def text(found: Found, played: Sequence[Played], facts: dict[str, str]) -> str:
@@ -204,8 +207,7 @@ def text(found: Found, played: Sequence[Played], facts: dict[str, str]) -> str:
         _by_size(found, _percent, " %"),
         "Migrations, of all seven threads:",
         _by_size(found, _migrations),
-        "What the scheduler [counted](../guide/kernel.md#counters), with the samples before, "
-        "medians:",
+        "What the scheduler [counted](../guide/kernel.md#counters), in all 110 samples, medians:",
         _counted(found, SIZES),
         "## relay",
         "The program of the [guide](../guide/kernel.md#in-a-guest), whose threads pass on no data. "

@@ -68,7 +68,7 @@ def test_page_says_the_same_in_short() -> None:
 
 def test_page_has_medians_and_ranges_of_several_runs() -> None:
     text = made(rounds=3)
-    assert "Runs differ: a\nfigure is the median of 3 runs, and from the least to the most." in text
+    assert "figure is the median of 3 runs, with the least and the greatest in brackets." in text
     share, migrations, *relays = rows(text, "new")
     assert share == ["new", *["70 % (60 to 80)"] * 5]
     assert migrations == ["new", *["3 (2 to 4)"] * 5]

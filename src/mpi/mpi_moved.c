@@ -16,7 +16,7 @@
  * count, and the poller would never rest. So it doubles for each DOUBT_NS in which all looks
  * count and nothing is completed.
  *
- * A look that an interrupt or another program has prolonged counts, too: one look more.
+ * A look also counts if an interrupt or another program has made it long. It costs one look more.
  */
 #include "mpi_moved.h"
 

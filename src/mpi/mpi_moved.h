@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What looks that move nothing take. Zeroed: nothing is known yet. Times in nanoseconds. */
+/* How long a look takes that moves no data. Zeroed: not known yet. Times in nanoseconds. */
 struct mpi_moved {
     uint64_t usual;     /* for one thread that waits, in tenths of a nanosecond */
     uint64_t looked;    /* when the last look ended */
@@ -15,8 +15,8 @@ struct mpi_moved {
 
 /*
  * A look for `waiting` threads has taken the time from `began` to `ended`, and has completed
- * something or not. Since the look before it, threads that had been sent to try again have taken
- * `tried`. True: it, or they, have moved data, so the next one probably will, too.
+ * something or not. Threads that were sent to try again have spent the time `tried` on that since
+ * the look before. True: the look or these tries have moved data, and the next look probably will.
  * Context: the poller's thread.
  */
 bool mpi_moved(struct mpi_moved *m, uint64_t began, uint64_t ended, uint64_t tried,

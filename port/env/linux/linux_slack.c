@@ -12,8 +12,8 @@
  * itself is left alone, because new programs inherit it.
  *
  * If an interrupt ends the sleep before its deadline, the worker finds that nothing is due, and
- * sleeps again. What is left then is shorter than the slack, so it asks for the deadline itself,
- * and may be late.
+ * sleeps again. The rest is then shorter than the slack. So it asks for the deadline itself, and
+ * may be late.
  */
 #include "linux.h"
 

@@ -442,11 +442,10 @@ def reproduce(root: Path, folder: Path, _jobs: int, short: bool, console: Consol
         patiently(lambda key: run_calls(*key, build)),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    cpus = markdown.counted(count, "CPU")
     facts = {
         "command": f"`pirn bench figures mpi{' --short' if short else ''}`",
         "commit": machine.commit(root),
-        "machine": f"{machine.processor()}, {cpus}",
+        "machine": machine.processor(),
         "C library": machine.c_library(),
         "compiler": machine.compiler(build),
         "MPI": "; ".join(version(mpi) for mpi in mpis),
