@@ -119,6 +119,33 @@ static void *mixes(void *arg)
     return NULL;
 }
 
+/* Each thread exchanges many messages with its like, in either direction, and waits for all. */
+static void *exchanges(void *arg)
+{
+    enum { MANY = 40 };
+    int i = (int)(long)arg, right = (rank + 1) % size, left = (rank + size - 1) % size;
+    for (int round = 0; round < ROUNDS; round++) {
+        int in[MANY], out[MANY];
+        MPI_Request requests[2 * MANY];
+        MPI_Status statuses[2 * MANY];
+        for (int k = 0; k < MANY; k++) {
+            in[k] = -1;
+            out[k] = (rank * ROUNDS + round) * MANY + k;
+            MPI_Irecv(&in[k], 1, MPI_INT, left, i, MPI_COMM_WORLD, &requests[2 * k]);
+        }
+        for (int k = 0; k < MANY; k++) {
+            MPI_Isend(&out[k], 1, MPI_INT, right, i, MPI_COMM_WORLD, &requests[2 * k + 1]);
+        }
+        CHECK(MPI_Waitall(2 * MANY, requests, statuses) == MPI_SUCCESS);
+        for (int k = 0; k < MANY; k++) {
+            CHECK(in[k] == (left * ROUNDS + round) * MANY + k);
+            CHECK(statuses[2 * k].MPI_SOURCE == left && statuses[2 * k].MPI_TAG == i);
+            CHECK(requests[2 * k] == MPI_REQUEST_NULL && requests[2 * k + 1] == MPI_REQUEST_NULL);
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, 0);
@@ -131,6 +158,7 @@ int main(int argc, char **argv)
     }
     run(passes);
     run(mixes);
+    run(exchanges);
     threads = threads < 100 ? threads : 100; /* communicators are scarce */
     for (int i = 0; i < threads; i++) {
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS);
