@@ -41,6 +41,9 @@ enum post_action {
  * the slice of the running one has ended. */
 enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4, RT_PENDING_STACKS = 8 };
 
+/* A CPU that sleeps is to be woken: wake.h, 6. */
+enum cpu_kick { KICK_AT_ONCE, KICK_HOLD, KICK_HELD };
+
 /* The longest search, halved so often, is none any more: search.h. */
 enum { RT_SEARCH_CUTS = 6 };
 
@@ -121,6 +124,8 @@ struct cpu {
     _Atomic(uint32_t) call;
 
     _Atomic(uint32_t) asker; /* (A) who asks for the running thread: capacity.h */
+
+    uint8_t kick; /* (O) enum cpu_kick */
 
     bool slept[PORT_CALLS_BLOCK ? 1 : 0]; /* in a call, until its carrier takes it: call_sleep.h */
     struct carrier *spare[PORT_CALLS_BLOCK ? 1 : 0]; /* reserved while it sleeps in a call */

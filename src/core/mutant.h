@@ -144,6 +144,7 @@ enum mutant {
     MUTANT_FAIR_BLIND,      /* a last look before sleeping that misses the threads of policy fair */
     MUTANT_FAIR_INVERSE,    /* slices are shorter where they should be longer */
     MUTANT_POLL_UNTOLD,     /* a poller that looks does not learn that something is outstanding */
+    MUTANT_POLL_HELD,       /* a poller that goes on looking forgets the kick that it has held */
     MUTANT_POLL_ONCE,       /* a look in vain is the last one */
     MUTANT_POLL_LAZY,       /* a CPU without work does not look */
     MUTANT_FAIR_FORGETS,    /* what a correction leaves over is dropped */

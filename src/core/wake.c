@@ -85,6 +85,10 @@ static NOINLINE COLD bool kick_fastest(struct cpu *self)
 
 void rt_kick_sleeper(struct cpu *self)
 {
+    if (RT_POLLERS && self != NULL && self->kick != KICK_AT_ONCE) {
+        self->kick = KICK_HELD;
+        return;
+    }
     if (RT_CAPACITIES && unlikely(rt.by_capacity) && kick_fastest(self)) {
         return;
     }

@@ -40,7 +40,11 @@
  *   5. Bits of cpu->pending are set before the fence of 2, and has_work counts them. The CPU looks
  *      at them before every pick, and at RESCHED also when it leaves the runtime (rt_leave_woken).
  *      ORDER(pending)
- *   6. A thread in an inbox is in no queue, and is linked through rq.next. ORDER(inbox)
+ *   6. A thread that makes one other ready and blocks at once, without leaving the runtime in
+ *      between, holds the kick (cpu->kick; not a directed one): no other CPU is to wake up for what
+ *      this CPU runs next. If it does not block after all, it kicks then. Meanwhile its CPU is
+ *      awake, so nothing is lost.
+ *   7. A thread in an inbox is in no queue, and is linked through rq.next. ORDER(inbox)
  * Locks: none is taken here. enqueue takes those of the policy (RANK_RUNQ), so a caller may hold
  * locks of lower rank, wait queues among them; rt_resched switches, so its caller holds none. A
  * caller with a CPU is inside the runtime; `self` is NULL for one without.
@@ -123,6 +127,19 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
     } else {
         rt_kick_named(self, kick);
     }
+}
+
+/* Invariant 6: what is made ready between the two calls wakes no other CPU. True: it should have. */
+ALWAYS_INLINE void rt_kick_hold(struct cpu *self)
+{
+    self->kick = KICK_HOLD;
+}
+
+ALWAYS_INLINE bool rt_kick_held(struct cpu *self)
+{
+    bool held = self->kick == KICK_HELD;
+    self->kick = KICK_AT_ONCE;
+    return held;
 }
 
 /* Give a thread that is ready to the policy. */

@@ -92,10 +92,11 @@ void mpi_block(struct mpi_waiter *w)
     w->whole = w->whole && !mpi_lib.handlers;
     list_append(&mpi_lib.incoming, w);
     pirn_mutex_unlock(&mpi_lib.lock);
-    if (!again) {
-        pirn_poller_tell(&mpi_lib.poller);
+    if (again) {
+        pirn_sem_wait_as(&w->done, &w->label);
+    } else {
+        pirn_poller_wait(&mpi_lib.poller, &w->done, &w->label);
     }
-    pirn_sem_wait_as(&w->done, &w->label);
     w->woken = pirn_now();
 }
 
@@ -379,6 +380,9 @@ static enum pirn_poll look(void *unused)
     pirn_mutex_unlock(&mpi_lib.lock);
     if (ended.first != NULL) {
         mpi_quiet_moved();
+    }
+    if (ended.first != NULL && ended.first->next == NULL && !pending) {
+        return pirn_poller_done(&mpi_lib.poller, &ended.first->done);
     }
     post_all(&ended);
     if (tries.first != NULL) {

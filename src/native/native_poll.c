@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* native_poll.c - pollers of the native API: <pirn/poll.h>. Creates their threads. */
 #include <errno.h>
+#include <pirn/label.h>
 #include <pirn/poll.h>
 
 #include "../sync/pollers.h"
@@ -10,6 +11,7 @@
 _Static_assert(sizeof(struct rt_poller) <= sizeof(pirn_poller_t), "pirn_poller_t");
 _Static_assert((int)PIRN_POLL_PENDING == (int)POLL_PENDING, "enum pirn_poll");
 _Static_assert((int)PIRN_POLL_FOUND == (int)POLL_FOUND, "enum pirn_poll");
+_Static_assert((int)PIRN_POLL_DONE == (int)POLL_DONE, "enum pirn_poll");
 
 #define POLLER(p) ((struct rt_poller *)(p))
 
@@ -31,6 +33,17 @@ EXPORT int pirn_poller_add(pirn_poller_t *poller, const pirn_attr_t *attr,
 EXPORT void pirn_poller_tell(pirn_poller_t *poller)
 {
     rt_poller_tell(POLLER(poller));
+}
+
+EXPORT void pirn_poller_wait(pirn_poller_t *poller, pirn_sem_t *found, const pirn_label_t *label)
+{
+    rt_poller_wait(POLLER(poller), (struct rt_sem *)found, label);
+}
+
+EXPORT enum pirn_poll pirn_poller_done(pirn_poller_t *poller, pirn_sem_t *found)
+{
+    POLLER(poller)->found = (struct rt_sem *)found;
+    return PIRN_POLL_DONE;
 }
 
 EXPORT void pirn_poller_remove(pirn_poller_t *poller)

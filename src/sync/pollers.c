@@ -43,6 +43,13 @@ enum { POLLER_PATIENT = 1, POLLER_EAGER }; /* wait_kind */
 #define MOST_NS PIRN_POLL_MOST_NS
 #endif
 
+/* An offer of the processor was taken; for so long that it should not be repeated at once; so many
+ * that are not taken say that nobody wants it. */
+#define OFFER_TAKEN_NS 1000u
+#define OFFER_LONG_NS 1000000u
+#define OFFERS_IN_VAIN 64u
+#define ALONE_SURE 16u /* so many completions after each of which nothing was outstanding */
+
 static struct {
     struct waitq queue; /* its lock has no state */
 } pollers;
@@ -57,7 +64,7 @@ static struct cpu *pollers_lock(unsigned long *irq)
 static void pollers_unlock(unsigned long irq)
 {
     state_unlock(&pollers.queue.lock, RANK_WAITQ);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }
 
 void rt_pollers_reset(void)
@@ -103,12 +110,24 @@ static void poller_wait_locked(struct rt_poller *p, enum rt_poll found)
     eager_set_locked(p, false);
 }
 
-/* Other programs, perhaps those that are to complete something, may want this processor. */
-static void poller_offer(const struct rt_poller *p)
+/* Other programs, perhaps those that are to complete something, may want this processor. If they
+ * give it back soon, as programs that wait by looking do, it is offered at once from now on, and the
+ * time for which they had it does not count as waiting. But only while one thread at a time waits:
+ * with several, each offer would delay some. */
+static void poller_offer(struct rt_poller *p)
 {
-    uint64_t age = port_now() - p->since;
-    if (age >= PIRN_POLL_EAGER_NS / 2 && age < PIRN_POLL_EAGER_NS) {
-        port_relax(UINT32_MAX);
+    uint64_t from = port_now(), age = from - p->since;
+    bool early = p->alone == ALONE_SURE && p->shared != 0;
+    if (age >= PIRN_POLL_EAGER_NS || (age < PIRN_POLL_EAGER_NS / 2 && !early)) {
+        return;
+    }
+    port_relax(UINT32_MAX);
+    uint64_t took = port_now() - from;
+    if (took >= OFFER_TAKEN_NS) {
+        p->shared = took < OFFER_LONG_NS ? OFFERS_IN_VAIN : 0;
+        p->since += early ? took : 0;
+    } else if (p->shared != 0) {
+        p->shared--;
     }
 }
 
@@ -123,13 +142,27 @@ static enum rt_poll poller_look(struct rt_poller *p)
 {
     enum rt_poll found = p->look(p->arg);
     if (found == POLL_FOUND) {
+        p->alone = 0;
         poller_restart(p);
         rt_yield();
     } else if (found == POLL_PENDING) {
         poller_offer(p);
+    } else if (found == POLL_DONE) {
+        RT_ASSERT(p->found != NULL);
+        p->alone += p->alone < ALONE_SURE;
     }
     rt_self(); /* it may have lost the CPU in a call that sleeps, its own or the offer */
     return found;
+}
+
+/* Make the thread ready to which the look leaves the CPU. The lock is held on return. */
+static bool poller_post(struct rt_poller *p, struct cpu *cpu)
+{
+    rt_kick_hold(cpu);
+    (void)rt_sem_post_inside(p->found, cpu);
+    bool held = rt_kick_held(cpu);
+    state_lock(&pollers.queue.lock, RANK_WAITQ);
+    return held;
 }
 
 void *rt_poller_run(void *poller)
@@ -146,10 +179,18 @@ void *rt_poller_run(void *poller)
         }
         pollers_unlock(irq);
         enum rt_poll found = poller_look(p);
-        pollers_lock(&irq);
-        RT_ASSERT(port_cpu_self() != NULL);
+        struct cpu *cpu = rt_enter(&irq);
+        RT_ASSERT(cpu != NULL);
+        bool held = false;
+        if (found == POLL_DONE) {
+            held = poller_post(p, cpu);
+        } else {
+            state_lock(&pollers.queue.lock, RANK_WAITQ);
+        }
         if (found != POLL_FOUND && !p->ending && (!p->told || MUTANT(POLL_UNTOLD))) {
             poller_wait_locked(p, found);
+        } else if (held && !MUTANT(POLL_HELD)) {
+            rt_kick_any(cpu);
         }
     }
     pollers_unlock(irq);
@@ -176,6 +217,24 @@ void rt_poller_tell(struct rt_poller *p)
     struct cpu *cpu = pollers_lock(&irq);
     p->told = true;
     poller_wake(p, cpu);
+    rt_leave_woken(irq);
+}
+
+/* The caller's CPU, if it has one, runs the poller's thread next. */
+void rt_poller_wait(struct rt_poller *p, struct rt_sem *found, const struct pirn_label *label)
+{
+    unsigned long irq;
+    rt_self();
+    struct cpu *cpu = pollers_lock(&irq);
+    p->told = true;
+    if (cpu != NULL) {
+        rt_kick_hold(cpu);
+    }
+    poller_wake(p, cpu);
+    bool held = cpu != NULL && rt_kick_held(cpu);
+    if (!rt_sem_wait_inside(found, cpu, label) && held) {
+        rt_kick_any(cpu);
+    }
     rt_leave_woken(irq);
 }
 

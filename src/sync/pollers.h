@@ -5,14 +5,20 @@
 
 #include "thread.h"
 
-enum rt_poll { POLL_NONE, POLL_PENDING, POLL_FOUND };
+struct pirn_label;
+struct rt_sem;
+
+enum rt_poll { POLL_NONE, POLL_PENDING, POLL_FOUND, POLL_DONE };
 
 struct rt_poller {
     enum rt_poll (*look)(void *arg); /* (C) */
     void *arg;                       /* (C) */
+    struct rt_sem *found;            /* (O) POLL_DONE: to be posted */
     struct thread *thread;           /* (C) once it is added */
     uint64_t since;                  /* (O) its thread: when something was told or found last */
     uint64_t pause;                  /* (O) ns until the look after the next one, if in vain */
+    uint32_t alone;                  /* (O) completions after which nothing was outstanding */
+    uint32_t shared;                 /* (O) others want its processor: offers until this is over */
     bool told;                       /* (L) since the last look began */
     bool ending;                     /* (L) its thread is to end */
     bool eager;                      /* (L) it waits, and a CPU without work wakes it */
@@ -22,6 +28,7 @@ struct rt_poller {
  * thread is stored in `thread` before the poller is removed. */
 void *rt_poller_run(void *poller);
 void rt_poller_tell(struct rt_poller *p);
+void rt_poller_wait(struct rt_poller *p, struct rt_sem *found, const struct pirn_label *label);
 void rt_poller_remove(struct rt_poller *p);
 
 /* For the idle loop: core/objects.h. */

@@ -95,6 +95,18 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
     return result;
 }
 
+ALWAYS_INLINE int sem_block_locked(struct rt_sem *s, struct cpu *cpu, enum wait_reason reason,
+                                   const void *object, bool point)
+{
+    struct waitq_options options = {.deadline = UINT64_MAX,
+                                    .object = object,
+                                    .reason = reason,
+                                    .removable = point,
+                                    .interruptible = point && rt_signals,
+                                    .rank = RANK_WAITQ};
+    return waitq_block_inline_locked(cpu, &s->queue, options);
+}
+
 /* Without a deadline. */
 ALWAYS_INLINE int sem_wait_for(struct rt_sem *s, enum wait_reason reason, const void *object,
                                bool point)
@@ -105,16 +117,23 @@ ALWAYS_INLINE int sem_wait_for(struct rt_sem *s, enum wait_reason reason, const 
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        struct waitq_options options = {.deadline = UINT64_MAX,
-                                        .object = object,
-                                        .reason = reason,
-                                        .removable = point,
-                                        .interruptible = point && rt_signals,
-                                        .rank = RANK_WAITQ};
-        result = waitq_block_inline_locked(cpu, &s->queue, options);
+        result = sem_block_locked(s, cpu, reason, object, point);
     }
     rt_leave(irq);
     return result;
+}
+
+bool rt_sem_wait_inside(struct rt_sem *s, struct cpu *cpu, const struct pirn_label *label)
+{
+    if (sem_take_or_lock(s)) {
+        return false;
+    }
+    if (label != NULL) {
+        sem_block_locked(s, cpu, WAIT_LABEL, label, false);
+    } else {
+        sem_block_locked(s, cpu, WAIT_SEM, s, false);
+    }
+    return true;
 }
 
 static NOINLINE bool sem_wait_plain(struct rt_sem *s)
@@ -155,11 +174,8 @@ int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline)
                                               : sem_wait_slow(s, deadline, true);
 }
 
-/* The value was 0, or somebody is at it. */
-static NOINLINE int sem_post_slow(struct rt_sem *s)
+ALWAYS_INLINE int sem_post_inside(struct rt_sem *s, struct cpu *cpu)
 {
-    unsigned long irq;
-    struct cpu *cpu = rt_enter(&irq);
     int result = 0;
     state_lock(&s->queue.lock, RANK_WAITQ);
     uint32_t state = lock_state(&s->queue.lock);
@@ -174,6 +190,20 @@ static NOINLINE int sem_post_slow(struct rt_sem *s)
     if (t != NULL) {
         rt_wake(cpu, t, PIRN_WHY_HANDOFF);
     }
+    return result;
+}
+
+int rt_sem_post_inside(struct rt_sem *s, struct cpu *cpu)
+{
+    return sem_post_inside(s, cpu);
+}
+
+/* The value was 0, or somebody is at it. */
+static NOINLINE int sem_post_slow(struct rt_sem *s)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    int result = sem_post_inside(s, cpu);
     rt_leave_woken(irq);
     return result;
 }

@@ -40,6 +40,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_LEARN_BOTH] = "learn-both",
     [MUTANT_AFFINITY_QUIET] = "affinity-quiet",
     [MUTANT_POLL_UNTOLD] = "poll-untold",
+    [MUTANT_POLL_HELD] = "poll-held",
     [MUTANT_POLL_ONCE] = "poll-once",
     [MUTANT_POLL_LAZY] = "poll-lazy",
     [MUTANT_TIMER_UNTOLD] = "timer-untold",
