@@ -15,14 +15,14 @@
  *
  * Each poller has a thread of the runtime's, which calls its function. The threads that wait do not
  * run meanwhile, and no CPU is kept busy for them for long. When the function is called:
- *   - It is called soon after pirn_poller_tell or _wait: when the threads that are ready then have had a
- *     turn. So one call looks for the requests of all of them.
+ *   - It is called soon after pirn_poller_tell or _wait: when the threads that are ready then
+ *     have had a turn. So one call looks for the requests of all of them.
  *   - It is called again in the same way, as long as it finds something.
  *   - After a look in vain it is called by a CPU that has nothing to run, at once, for
  *     PIRN_POLL_EAGER_NS after the last time that something was told or found. In the second half
- *     of this time the CPU is offered to other programs between two looks. If others have taken such
- *     offers and given the CPU back soon, it is offered from the beginning, as long as one thread at
- *     a time waits (pirn_poller_done).
+ *     of this time the CPU is offered to other programs between two looks. If others have taken
+ *     such offers and given the CPU back soon, it is offered from the beginning, as long as one
+ *     thread at a time waits (pirn_poller_done).
  *   - Then it is called after PIRN_POLL_LEAST_NS, and each time after twice as long, at most
  *     PIRN_POLL_MOST_NS. In between the CPU sleeps.
  *   - If all CPUs are busy after a look in vain, its thread is made ready PIRN_POLL_MOST_NS later,
@@ -82,17 +82,18 @@ int pirn_poller_add(pirn_poller_t *poller, const pirn_attr_t *attr,
 void pirn_poller_tell(pirn_poller_t *poller);
 
 /*
- * pirn_poller_tell, and wait for `found` (pirn_sem_wait; with the label as pirn_sem_wait_as if it is
- * not NULL). Only the poller's function may post `found`: the caller's CPU goes to the poller's
- * thread at once, so no other CPU is woken for it. Context: threads. No cancellation point.
+ * pirn_poller_tell, and wait for `found` (pirn_sem_wait; with the label as pirn_sem_wait_as if it
+ * is not NULL). Only the poller's function may post `found`: the caller's CPU goes to the
+ * poller's thread at once, so no other CPU is woken for it. Context: threads. No cancellation
+ * point.
  */
 void pirn_poller_wait(pirn_poller_t *poller, pirn_sem_t *found, const struct pirn_label *label);
 
 /*
- * For the end of a look that has completed the last thing that was outstanding, if one thread waits
- * for that: `return pirn_poller_done(&poller, &found);`. The semaphore is posted after the look, and
- * the poller's thread leaves its CPU to the thread that waits, at once, so that no other CPU is
- * woken for it. Context: the poller's function.
+ * For the end of a look that has completed the last thing that was outstanding, if one thread
+ * waits for that: `return pirn_poller_done(&poller, &found);`. The semaphore is posted after the
+ * look, and the poller's thread leaves its CPU to the thread that waits, at once, so that no
+ * other CPU is woken for it. Context: the poller's function.
  */
 enum pirn_poll pirn_poller_done(pirn_poller_t *poller, pirn_sem_t *found);
 

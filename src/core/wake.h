@@ -129,7 +129,8 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
     }
 }
 
-/* Invariant 6: what is made ready between the two calls wakes no other CPU. True: it should have. */
+/* Invariant 6: what is made ready between the two calls wakes no other CPU. True: it should
+ * have. */
 ALWAYS_INLINE void rt_kick_hold(struct cpu *self)
 {
     self->kick = KICK_HOLD;

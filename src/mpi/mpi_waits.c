@@ -12,13 +12,13 @@
 /* ---- all of many ----
  *
  * If threads that wait for many messages at once blocked soon, the requests of all of a rank's
- * threads would be outstanding together, and MPI compares each message that arrives with them, one
- * after the other: 50 threads with 64 receives each took 6 us a message (MPICH 4.0, AMD EPYC), .5 us
- * if one after the other waited. So such a thread keeps its CPU for a while and tries again, in
- * proportion to its requests. The threads of two ranks that exchange messages fall into step by
- * this: when one rank's has its messages, so has the other's, and both send the next. A thread that
- * has tried in vain makes others, or itself the next times, not try again: one, three, seven ...
- * times. */
+ * threads would be outstanding together, and MPI compares each message that arrives with them,
+ * one after the other: 50 threads with 64 receives each took 6 us a message (MPICH 4.0, AMD
+ * EPYC), .5 us if one after the other waited. So such a thread keeps its CPU for a while and
+ * tries again, in proportion to its requests. The threads of two ranks that exchange messages
+ * fall into step by this: when one rank's has its messages, so has the other's, and both send the
+ * next. A thread that has tried in vain makes others, or itself the next times, not try again:
+ * one, three, seven ... times. */
 #define MANY 32
 #define TRY_NS 3000u
 #define SKIP_MOST 31u

@@ -111,9 +111,9 @@ static void poller_wait_locked(struct rt_poller *p, enum rt_poll found)
 }
 
 /* Other programs, perhaps those that are to complete something, may want this processor. If they
- * give it back soon, as programs that wait by looking do, it is offered at once from now on, and the
- * time for which they had it does not count as waiting. But only while one thread at a time waits:
- * with several, each offer would delay some. */
+ * give it back soon, as programs that wait by looking do, it is offered at once from now on, and
+ * the time for which they had it does not count as waiting. But only while one thread at a time
+ * waits: with several, each offer would delay some. */
 static void poller_offer(struct rt_poller *p)
 {
     uint64_t from = port_now(), age = from - p->since;

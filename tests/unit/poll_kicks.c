@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll_kicks.c - a thread that tells a poller and waits, while nothing else is outstanding, wakes no
- * other CPU, and neither does the poller that finds what it waits for: each would wake up for
+ * poll_kicks.c - a thread that tells a poller and waits, while nothing else is outstanding, wakes
+ * no other CPU, and neither does the poller that finds what it waits for: each would wake up for
  * nothing, since the CPU that wakes it runs the thread at once. Run with two workers and without
  * preemption.
  */

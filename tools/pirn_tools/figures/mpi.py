@@ -35,6 +35,7 @@ LARGE = (1 << 16, 1 << 20, 1 << 24)
 LARGE_THREADS = (1, 8)
 LARGE_SUM = 1 << 29  # bytes that all threads of a rank send, at least
 WINDOW = 64  # messages at once in each direction
+RATE_TRIPS, FEW_RATE_TRIPS = 100000, 20000
 RATE_THREADS = (1, 8, 50)
 WORK = 10000  # steps of computing between two messages: tens of microseconds
 WORK_TRIPS, FEW_WORK_TRIPS = 4000, 400
@@ -92,6 +93,8 @@ class Case:
         few = way == NPTL and self.threads > 1
         if self.work:
             return FEW_WORK_TRIPS if few else WORK_TRIPS
+        if self.window > 1:
+            return FEW_RATE_TRIPS if few else RATE_TRIPS
         if self.bytes > BYTES:
             return LARGE_SUM // self.bytes
         return FEW_TRIPS if few else TRIPS
@@ -309,7 +312,8 @@ RATE_HEAD = """\
 ## Message rate
 
 Two ranks. Each thread sends {window} messages of 64 bytes and receives as many, all at once
-(`MPI_Isend`, `MPI_Irecv`), and waits for all (`MPI_Waitall`). Thousands of messages a second, both
+(`MPI_Isend`, `MPI_Irecv`), and waits for all (`MPI_Waitall`). A run exchanges {trips:,} messages in
+each direction; with NPTL and more than one thread {few:,}. Thousands of messages a second, both
 directions together; median of the same rounds, and the range."""
 
 
@@ -364,7 +368,7 @@ def page(found: Found, facts: Mapping[str, str]) -> str:
         HEAD.format(rounds=rounds, limit=LIMIT, trips=TRIPS, few=FEW_TRIPS),
         markdown.facts(facts),
         table(found.trips),
-        RATE_HEAD.format(window=WINDOW),
+        RATE_HEAD.format(window=WINDOW, trips=RATE_TRIPS, few=FEW_RATE_TRIPS),
         rate_table(found.rates),
         OVERLAP_HEAD.format(work=WORK),
         overlap_table(found.overlap),
