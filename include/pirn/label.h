@@ -63,6 +63,10 @@ size_t pirn_label_text(const pirn_label_t *label, char *text, size_t size);
  */
 unsigned pirn_threads_running(void);
 
+/* How many threads of the process have not ended, the main thread included. Any thread; no
+ * cancellation point. */
+unsigned pirn_threads_alive(void);
+
 #ifdef __cplusplus
 }
 #endif
