@@ -47,8 +47,11 @@ enum { POLLER_PATIENT = 1, POLLER_EAGER }; /* wait_kind */
  * that are not taken say that nobody wants it. */
 #define OFFER_TAKEN_NS 1000u
 #define OFFER_LONG_NS 1000000u
-#define OFFERS_IN_VAIN 64u
-#define ALONE_SURE 16u /* so many completions after each of which nothing was outstanding */
+#define OFFERS_IN_VAIN 1024u
+/* So many completions after which nothing was outstanding, against half of the others: one thread
+ * at a time waits. */
+#define ALONE 4u
+#define ALONE_MOST 16u
 
 static struct {
     struct waitq queue; /* its lock has no state */
@@ -117,14 +120,14 @@ static void poller_wait_locked(struct rt_poller *p, enum rt_poll found)
 static void poller_offer(struct rt_poller *p)
 {
     uint64_t from = port_now(), age = from - p->since;
-    bool early = p->alone == ALONE_SURE && p->shared != 0;
+    bool early = p->alone >= ALONE && p->shared != 0;
     if (age >= PIRN_POLL_EAGER_NS || (age < PIRN_POLL_EAGER_NS / 2 && !early)) {
         return;
     }
     port_relax(UINT32_MAX);
     uint64_t took = port_now() - from;
     if (took >= OFFER_TAKEN_NS) {
-        p->shared = took < OFFER_LONG_NS ? OFFERS_IN_VAIN : 0;
+        p->shared = took < OFFER_LONG_NS ? OFFERS_IN_VAIN : p->shared / 2;
         p->since += early ? took : 0;
     } else if (p->shared != 0) {
         p->shared--;
@@ -142,14 +145,14 @@ static enum rt_poll poller_look(struct rt_poller *p)
 {
     enum rt_poll found = p->look(p->arg);
     if (found == POLL_FOUND) {
-        p->alone = 0;
+        p->alone /= 2;
         poller_restart(p);
         rt_yield();
     } else if (found == POLL_PENDING) {
         poller_offer(p);
     } else if (found == POLL_DONE) {
         RT_ASSERT(p->found != NULL);
-        p->alone += p->alone < ALONE_SURE;
+        p->alone += p->alone < ALONE_MOST;
     }
     rt_self(); /* it may have lost the CPU in a call that sleeps, its own or the offer */
     return found;
