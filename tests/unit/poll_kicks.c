@@ -13,12 +13,12 @@ enum { ROUNDS = 200, US = 1000 };
 
 static pirn_poller_t poller;
 static pirn_sem_t found;
-static bool wanted;
+static uint32_t wanted; /* 32 bits, so that no processor needs a library for it */
 
 static enum pirn_poll look(void *arg)
 {
     const bool *done = arg;
-    if (!__atomic_exchange_n(&wanted, false, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&wanted, 0u, __ATOMIC_RELAXED)) {
         return PIRN_POLL_NONE;
     }
     if (*done) {
@@ -48,7 +48,7 @@ static uint64_t rounds(bool waits)
     uint64_t before = kicks();
     for (int i = 0; i < ROUNDS; i++) {
         compute();
-        __atomic_store_n(&wanted, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&wanted, 1u, __ATOMIC_RELAXED);
         if (waits) {
             pirn_poller_wait(&poller, &found, NULL);
         } else {
