@@ -7,7 +7,9 @@
  *   trees  Four threads start ever new ones, which other CPUs take away: how many ran on another
  *          processor than they were made on, on the same node (near) and on another one (far); how
  *          many ran with a stack of the node that made them (home).
- *   fans   A producer wakes four consumers and works on: how many of them ran on its node (near).
+ *   pairs  A producer wakes a consumer, which runs next on its processor, wakes a second consumer
+ *          of the same producer, and works on. So the second one finds its producer's processor
+ *          taken: how often that was so (woken), and how many ran on the node's other one (with).
  *
  * Closing line: `nodes: made=N near=N far=N home=N woken=N with=N`. Numbers are counts.
  *
@@ -27,9 +29,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TREES = 4, LEAVES = 24, FANS = 2, CONSUMERS = 4, PROCESSORS = 64 };
+enum { TREES = 4, LEAVES = 24, FIRST = 30, PROCESSORS = 64 };
 
-static uint64_t rounds = 60, loops = 40000;
+static uint64_t rounds = 180, loops = 40000;
 static int node_of[PROCESSORS];
 
 struct leaf {
@@ -120,15 +122,11 @@ static void *tree_main(void *arg)
     return NULL;
 }
 
-struct fan {
-    pthread_t producer;
-    struct consumer {
-        pthread_t thread;
-        sem_t woken, done;
-        int ran_on;
-        struct fan *fan;
-    } consumers[CONSUMERS];
-    struct counts *counts;
+struct consumer {
+    pthread_t thread;
+    sem_t woken, done;
+    struct consumer *next; /* is woken by this one */
+    int ran_on;
 };
 
 static void *consumer_main(void *arg)
@@ -137,28 +135,23 @@ static void *consumer_main(void *arg)
     for (uint64_t round = 0; round < rounds; round++) {
         semaphore_wait(&self->woken);
         self->ran_on = processor();
+        if (self->next != NULL) {
+            semaphore_post(&self->next->woken);
+            work(FIRST * loops);
+        }
         work(loops);
         semaphore_post(&self->done);
     }
     return NULL;
 }
 
-static void *producer_main(void *arg)
+static void consumer_start(struct consumer *c, struct consumer *next)
 {
-    struct fan *fan = arg;
-    for (uint64_t round = 0; round < rounds; round++) {
-        int here = processor();
-        for (unsigned i = 0; i < CONSUMERS; i++) {
-            semaphore_post(&fan->consumers[i].woken);
-        }
-        work(2 * loops);
-        for (unsigned i = 0; i < CONSUMERS; i++) {
-            semaphore_wait(&fan->consumers[i].done);
-            fan->counts->woken++;
-            fan->counts->with += node_of[fan->consumers[i].ran_on] == node_of[here];
-        }
-    }
-    return NULL;
+    c->next = next;
+    semaphore_init(&c->woken, 0);
+    semaphore_init(&c->done, 0);
+    thread_start(&c->thread, consumer_main, c);
+    check_rc(pthread_add_taskaffinity_np(c->thread, pthread_self()), "affinity");
 }
 
 static void trees(struct counts *counts)
@@ -177,36 +170,25 @@ static void trees(struct counts *counts)
     }
 }
 
-static void fan_begin(struct fan *fan, struct counts *counts)
+/* The caller is the producer. */
+static void pairs(struct counts *counts)
 {
-    fan->counts = counts;
-    for (unsigned i = 0; i < CONSUMERS; i++) {
-        struct consumer *c = &fan->consumers[i];
-        semaphore_init(&c->woken, 0);
-        semaphore_init(&c->done, 0);
-        thread_start(&c->thread, consumer_main, c);
-    }
-    thread_start(&fan->producer, producer_main, fan);
-    for (unsigned i = 0; i < CONSUMERS; i++) {
-        check_rc(pthread_add_taskaffinity_np(fan->consumers[i].thread, fan->producer), "affinity");
-    }
-}
-
-static void fans(struct counts *counts)
-{
-    static struct fan fan[FANS];
-    struct counts each[FANS] = {0};
-    for (unsigned i = 0; i < FANS; i++) {
-        fan_begin(&fan[i], &each[i]);
-    }
-    for (unsigned i = 0; i < FANS; i++) {
-        thread_join(fan[i].producer);
-        for (unsigned c = 0; c < CONSUMERS; c++) {
-            thread_join(fan[i].consumers[c].thread);
+    static struct consumer first, second;
+    consumer_start(&second, NULL);
+    consumer_start(&first, &second);
+    for (uint64_t round = 0; round < rounds; round++) {
+        int here = processor();
+        work(loops);
+        semaphore_post(&first.woken);
+        semaphore_wait(&second.done); /* first: else this processor is its producer's again */
+        semaphore_wait(&first.done);
+        if (first.ran_on == here) {
+            counts->woken++;
+            counts->with += second.ran_on != here && node_of[second.ran_on] == node_of[here];
         }
-        counts->woken += each[i].woken;
-        counts->with += each[i].with;
     }
+    thread_join(first.thread);
+    thread_join(second.thread);
 }
 
 int main(int argc, char **argv)
@@ -222,7 +204,7 @@ int main(int argc, char **argv)
     options_parse(argc, argv, &page);
     nodes_read();
     trees(&counts);
-    fans(&counts);
+    pairs(&counts);
     printf("nodes: made=%u near=%u far=%u home=%u woken=%u with=%u\n", counts.made, counts.near,
            counts.far, counts.home, counts.woken, counts.with);
     return 0;

@@ -19,7 +19,8 @@ from pirn_tools.guest.image import Image
 from results import Part, table
 from session import ROOT, boot, end, part, require, small_image
 
-SETTINGS = "PIRN_CPUS=4 PIRN_BIND=1 PIRN_SCHED=steal:affinity=declared"
+# No CPU takes a consumer because it has been without work for long.
+SETTINGS = "PIRN_CPUS=4 PIRN_BIND=1 PIRN_SCHED=steal:affinity=declared,affinity-idle=1000000"
 RUNS = {"one node": "off", "two nodes": "auto"}
 
 
@@ -38,7 +39,7 @@ class Share(NamedTuple):
 SHARES = [
     Share("threads taken away that stay on their node", "near", ("near", "far")),
     Share("threads with a stack of the node that made them", "home", ("made",)),
-    Share("consumers on their producer's node", "with", ("woken",)),
+    Share("consumers on the other CPU of a taken producer's node", "with", ("woken",)),
 ]
 
 
