@@ -83,7 +83,7 @@ int producers_check_names(const char *value, const char **why)
 struct found {
     const char *pattern;
     size_t length;
-    const struct thread * not ;
+    const struct thread *except;
     struct life life;
     bool fits;
 };
@@ -92,7 +92,7 @@ struct found {
 static void compare(struct thread *t, void *arg)
 {
     struct found *found = arg;
-    found->fits = t != found->not &&name_fits(found->pattern, found->length, t->name);
+    found->fits = t != found->except && name_fits(found->pattern, found->length, t->name);
     found->life = life_of(t);
 }
 
@@ -112,7 +112,7 @@ static COLD void report(const struct thread *t, int error)
 /* Make t depend on all threads that fit, or, as a producer, all of them on t. */
 static void relate(struct thread *t, bool consumer, const char *pattern, size_t length)
 {
-    struct found found = {.pattern = pattern, .length = length, .not = t};
+    struct found found = {.pattern = pattern, .length = length, .except = t};
     uint32_t bound = id_bound();
     for (uint32_t i = 0; i < bound; i++) {
         found.fits = false;

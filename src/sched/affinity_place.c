@@ -183,8 +183,8 @@ static struct list *tail_locked(struct affinity_cpu *q, uint32_t urgency)
     return node->next;
 }
 
-/* Queue t there. False: it would be preceded. near: the CPU is near a producer's, and has no
- * work. */
+/* Queue t there. False: it would be preceded. producers: NULL if the CPU is none of theirs, but
+ * near one and without work. */
 static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct thread *t,
                      const struct producer_list *producers, uint32_t *urgency)
 {
