@@ -113,7 +113,7 @@ def test_a_share_of_nothing_is_said() -> None:
 
 def test_large_and_slow_runs_make_fewer_trips(tmp_path: Path) -> None:
     assert Case("mpich", 8, bytes=1 << 24).words(BOTH, tmp_path)[-1] == "--rounds=4"
-    assert Case("mpich", 8, window=64).words(BOTH, tmp_path)[-1] == "--rounds=40"
+    assert Case("mpich", 8, window=64).words(BOTH, tmp_path)[-1] == "--rounds=196"
     assert Case("mpich", 8, work=1).words(NPTL, tmp_path)[-1] == "--rounds=50"
 
 
