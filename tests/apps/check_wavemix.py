@@ -190,10 +190,17 @@ def check_affinity(library: str, program: list[str]) -> None:
     check(status == 0 and errors.splitlines() == wanted, "dependencies", errors)
     status, _, errors = run(program, "--samples=20", preload)
     check(status == 0 and errors == "", "nothing is declared without --affinity", errors)
-    refusal = [*preload, f"AFFINITY_ERROR={errno.ELOOP}"]
-    status, _, errors = run(program, "--samples=20 --affinity", refusal)
-    message = f"refuses that mixer0 depends on wave0: {os.strerror(errno.ELOOP)}"
-    check(status == 1 and message in errors, "a refused dependency", errors)
+    refusals = {
+        errno.ELOOP: os.strerror(errno.ELOOP),
+        errno.ENOSYS: "the scheduler of pirn-kernel is not loaded (pirn-kernel load)",
+        errno.EPERM: "no privileges: only root may tell",
+        errno.EACCES: "no privileges: only root may tell",
+    }
+    for error, reason in refusals.items():
+        refusal = [*preload, f"AFFINITY_ERROR={error}"]
+        status, _, errors = run(program, "--samples=20 --affinity", refusal)
+        message = f"refuses that mixer0 depends on wave0: {reason}"
+        check(status == 1 and message in errors, f"a refused dependency: {reason}", errors)
 
 
 def check_class(program: list[str], name: str, priority: int) -> None:
