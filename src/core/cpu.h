@@ -41,7 +41,8 @@ enum post_action {
  * the slice of the running one has ended. */
 enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4, RT_PENDING_STACKS = 8 };
 
-/* A CPU that sleeps is to be woken: wake.h, 6. */
+/* What becomes of a kick for a CPU that sleeps (wake.h, invariant 6): it is made at once; it is to
+ * be held; one has been held. */
 enum cpu_kick { KICK_AT_ONCE, KICK_HOLD, KICK_HELD };
 
 /* The longest search, halved so often, is none any more: search.h. */

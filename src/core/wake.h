@@ -129,8 +129,8 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
     }
 }
 
-/* Invariant 6: what is made ready between the two calls wakes no other CPU. True: it should
- * have. */
+/* From rt_kick_hold to rt_kick_held the CPU kicks no sleeper (invariant 6). rt_kick_held returns
+ * whether there was a kick to be made. */
 ALWAYS_INLINE void rt_kick_hold(struct cpu *self)
 {
     self->kick = KICK_HOLD;

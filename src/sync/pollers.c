@@ -21,7 +21,11 @@
  *      idle loop reads it without: a CPU that misses a change sleeps, and 1 holds.
  *   4. All threads wait in one queue (wait_object: the poller), so the idle loop touches no poller
  *      that may have been removed. `eager` is cleared by whoever ends the wait.
- *   5. The thread counts as ended from its beginning (life.h): it does not keep the program alive.
+ *   5. A thread that tells and waits in one step, and a poller whose look was DONE, hold the kick
+ *      for the one thread that they make ready, and block without leaving the runtime in between
+ *      (wake.h, invariant 6). If they do not block, because the semaphore was posted or somebody
+ *      has told meanwhile, they kick.
+ *   6. The thread counts as ended from its beginning (life.h): it does not keep the program alive.
  * Lock: pollers.queue.lock (RANK_WAITQ) guards everything that is marked (L).
  */
 #include "pollers.h"
@@ -43,13 +47,14 @@ enum { POLLER_PATIENT = 1, POLLER_EAGER }; /* wait_kind */
 #define MOST_NS PIRN_POLL_MOST_NS
 #endif
 
-/* An offer of the processor was taken; for so long that it should not be repeated at once; so many
- * that are not taken say that nobody wants it. */
+/* When the processor is offered to other programs. An offer that lasts for TAKEN or longer was
+ * taken; for LONG: by a program that computes, so it counts against further offers. After IN_VAIN
+ * offers that nobody has taken, nobody wants the processor. */
 #define OFFER_TAKEN_NS 1000u
 #define OFFER_LONG_NS 1000000u
 #define OFFERS_IN_VAIN 1024u
-/* So many completions after which nothing was outstanding, against half of the others: one thread
- * at a time waits. */
+/* p->alone grows with each completion after which nothing was outstanding, up to MOST, and is
+ * halved by each other one. From ALONE on, one thread at a time waits. */
 #define ALONE 4u
 #define ALONE_MOST 16u
 
@@ -158,14 +163,12 @@ static enum rt_poll poller_look(struct rt_poller *p)
     return found;
 }
 
-/* Make the thread ready to which the look leaves the CPU. The lock is held on return. */
+/* Make the thread ready to which the poller's leaves the CPU. True: it has held a kick. */
 static bool poller_post(struct rt_poller *p, struct cpu *cpu)
 {
     rt_kick_hold(cpu);
     (void)rt_sem_post_inside(p->found, cpu);
-    bool held = rt_kick_held(cpu);
-    state_lock(&pollers.queue.lock, RANK_WAITQ);
-    return held;
+    return rt_kick_held(cpu);
 }
 
 void *rt_poller_run(void *poller)
@@ -184,12 +187,8 @@ void *rt_poller_run(void *poller)
         enum rt_poll found = poller_look(p);
         struct cpu *cpu = rt_enter(&irq);
         RT_ASSERT(cpu != NULL);
-        bool held = false;
-        if (found == POLL_DONE) {
-            held = poller_post(p, cpu);
-        } else {
-            state_lock(&pollers.queue.lock, RANK_WAITQ);
-        }
+        bool held = found == POLL_DONE && poller_post(p, cpu);
+        state_lock(&pollers.queue.lock, RANK_WAITQ);
         if (found != POLL_FOUND && !p->ending && (!p->told || MUTANT(POLL_UNTOLD))) {
             poller_wait_locked(p, found);
         } else if (held && !MUTANT(POLL_HELD)) {
@@ -227,6 +226,7 @@ void rt_poller_tell(struct rt_poller *p)
 void rt_poller_wait(struct rt_poller *p, struct rt_sem *found, const struct pirn_label *label)
 {
     unsigned long irq;
+    RT_ASSERT(rt_may_wait(WAIT_SEM, found));
     rt_self();
     struct cpu *cpu = pollers_lock(&irq);
     p->told = true;
@@ -235,7 +235,7 @@ void rt_poller_wait(struct rt_poller *p, struct rt_sem *found, const struct pirn
     }
     poller_wake(p, cpu);
     bool held = cpu != NULL && rt_kick_held(cpu);
-    if (!rt_sem_wait_inside(found, cpu, label) && held) {
+    if (!rt_sem_wait_inside(found, label) && held) {
         rt_kick_any(cpu);
     }
     rt_leave_woken(irq);

@@ -17,7 +17,7 @@ struct rt_poller {
     struct thread *thread;           /* (C) once it is added */
     uint64_t since;                  /* (O) its thread: when something was told or found last */
     uint64_t pause;                  /* (O) ns until the look after the next one, if in vain */
-    uint32_t alone;                  /* (O) completions after which nothing was outstanding */
+    uint32_t alone;                  /* (O) how surely one thread at a time waits: ALONE */
     uint32_t shared;                 /* (O) others want its processor: offers until this is over */
     bool told;                       /* (L) since the last look began */
     bool ending;                     /* (L) its thread is to end */

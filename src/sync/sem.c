@@ -73,6 +73,18 @@ ALWAYS_INLINE bool sem_take_or_lock(struct rt_sem *s)
     return true;
 }
 
+/* Reports show `object` as what the thread waits for. */
+ALWAYS_INLINE struct waitq_options sem_options(uint64_t deadline, enum wait_reason reason,
+                                               const void *object, bool point)
+{
+    return (struct waitq_options){.deadline = deadline,
+                                  .object = object,
+                                  .reason = reason,
+                                  .removable = point,
+                                  .interruptible = point && rt_signals,
+                                  .rank = RANK_WAITQ};
+}
+
 static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool point)
 {
     unsigned long irq;
@@ -81,30 +93,13 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
     rt_self();
     rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        struct waitq_options options = {.deadline = deadline,
-                                        .object = s,
-                                        .reason = WAIT_SEM,
-                                        .removable = point,
-                                        .interruptible = point && rt_signals,
-                                        .rank = RANK_WAITQ};
+        struct waitq_options options = sem_options(deadline, WAIT_SEM, s, point);
         result = waitq_block_locked(&s->queue, &options);
         RT_ASSERT(result != -ETIMEDOUT || deadline != UINT64_MAX);
         RT_ASSERT(result != -EINTR || point);
     }
     rt_leave(irq);
     return result;
-}
-
-ALWAYS_INLINE int sem_block_locked(struct rt_sem *s, struct cpu *cpu, enum wait_reason reason,
-                                   const void *object, bool point)
-{
-    struct waitq_options options = {.deadline = UINT64_MAX,
-                                    .object = object,
-                                    .reason = reason,
-                                    .removable = point,
-                                    .interruptible = point && rt_signals,
-                                    .rank = RANK_WAITQ};
-    return waitq_block_inline_locked(cpu, &s->queue, options);
 }
 
 /* Without a deadline. */
@@ -117,22 +112,22 @@ ALWAYS_INLINE int sem_wait_for(struct rt_sem *s, enum wait_reason reason, const 
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        result = sem_block_locked(s, cpu, reason, object, point);
+        result = waitq_block_inline_locked(cpu, &s->queue,
+                                           sem_options(UINT64_MAX, reason, object, point));
     }
     rt_leave(irq);
     return result;
 }
 
-bool rt_sem_wait_inside(struct rt_sem *s, struct cpu *cpu, const struct pirn_label *label)
+bool rt_sem_wait_inside(struct rt_sem *s, const struct pirn_label *label)
 {
     if (sem_take_or_lock(s)) {
         return false;
     }
-    if (label != NULL) {
-        sem_block_locked(s, cpu, WAIT_LABEL, label, false);
-    } else {
-        sem_block_locked(s, cpu, WAIT_SEM, s, false);
-    }
+    enum wait_reason reason = label != NULL ? WAIT_LABEL : WAIT_SEM;
+    const void *object = label != NULL ? (const void *)label : s;
+    struct waitq_options options = sem_options(UINT64_MAX, reason, object, false);
+    waitq_block_locked(&s->queue, &options);
     return true;
 }
 

@@ -178,9 +178,10 @@ struct pirn_label;
 void rt_sem_wait_as(struct rt_sem *s, const struct pirn_label *label);
 int rt_sem_post(struct rt_sem *s);
 
-/* Both for a caller inside the runtime, and stay there: pollers. The first returns false if it has
- * not blocked; label: NULL, or as rt_sem_wait_as. The caller of the second looks at RESCHED. */
-bool rt_sem_wait_inside(struct rt_sem *s, struct cpu *cpu, const struct pirn_label *label);
+/* For callers that are inside the runtime and stay there (pollers.c). _wait_inside: label is NULL,
+ * or as rt_sem_wait_as; false: it has not blocked. _post_inside: the caller leaves by
+ * rt_leave_woken. */
+bool rt_sem_wait_inside(struct rt_sem *s, const struct pirn_label *label);
 int rt_sem_post_inside(struct rt_sem *s, struct cpu *cpu);
 uint32_t rt_sem_value(struct rt_sem *s);
 

@@ -13,15 +13,15 @@ enum { ROUNDS = 200, US = 1000 };
 
 static pirn_poller_t poller;
 static pirn_sem_t found;
-static uint32_t wanted; /* 32 bits, so that no processor needs a library for it */
+static uint32_t wanted, done; /* 32 bits, so that no processor needs a library for them */
 
 static enum pirn_poll look(void *arg)
 {
-    const bool *done = arg;
+    (void)arg;
     if (!__atomic_exchange_n(&wanted, 0u, __ATOMIC_RELAXED)) {
         return PIRN_POLL_NONE;
     }
-    if (*done) {
+    if (__atomic_load_n(&done, __ATOMIC_RELAXED)) {
         return pirn_poller_done(&poller, &found);
     }
     pirn_sem_post(&found);
@@ -61,13 +61,12 @@ static uint64_t rounds(bool waits)
 
 int main(void)
 {
-    bool done = false;
-    if (pirn_cpu_count() < 2 || pirn_poller_add(&poller, NULL, look, &done) != 0) {
+    if (pirn_cpu_count() < 2 || pirn_poller_add(&poller, NULL, look, NULL) != 0) {
         printf("poll_kicks: needs two workers\n");
         return 1;
     }
     uint64_t many = rounds(false);
-    done = true;
+    __atomic_store_n(&done, 1u, __ATOMIC_RELAXED);
     uint64_t few = rounds(true);
     pirn_poller_remove(&poller);
     printf("poll_kicks: %" PRIu64 " kicks, %" PRIu64 " when they can be saved\n", many, few);
