@@ -20,6 +20,22 @@
 int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
 void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
 
+/*
+ * The list that the kernel goes through when the calling kernel thread ends, in the kernel's layout
+ * (struct robust_list_head), and that thread's number, which is the owner in the words of the
+ * mutexes on it. An entry is the address of the next entry's place, at `offset` from which the word
+ * is; the last one is the address of the list. `pending` is the entry of a mutex that the thread is
+ * about to take, or give up. NULL: there is no list, for no thread of the process, or it is not for
+ * words at PORT_ROBUST_OFFSET from their entries. Interrupts are off.
+ */
+struct port_robust_list {
+    _Atomic(void *) first;
+    long offset;
+    _Atomic(void *) pending;
+};
+#define PORT_ROBUST_OFFSET (-32)
+struct port_robust_list *port_robust_list(uint32_t *tid);
+
 /* The bytes of address space that the process may use; UINT64_MAX: there is no limit. Any
  * context. */
 uint64_t port_memory_limit(void);
@@ -50,6 +66,16 @@ ALWAYS_INLINE void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
 {
     (void)word;
     (void)n;
+    rt_no_such_call();
+}
+
+struct port_robust_list {
+    _Atomic(void *) first, pending;
+};
+
+ALWAYS_INLINE struct port_robust_list *port_robust_list(uint32_t *tid)
+{
+    (void)tid;
     rt_no_such_call();
 }
 

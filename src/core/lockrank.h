@@ -14,6 +14,7 @@
 enum lockrank {
     RANK_SIGNAL,    /* the POSIX layer's signals */
     RANK_COND,      /* a condition variable's queue; the mutex is released under it */
+    RANK_ROBUST,    /* the lists of robust mutexes between processes that are held */
     RANK_PRIO,      /* priority inheritance, one lock for all: prio.h */
     RANK_IO,        /* waits for a descriptor: io.h */
     RANK_IO_COPY,   /* those that go to a copy of it */

@@ -37,6 +37,8 @@ enum mutant {
     MUTANT_JOIN_EARLY,       /* the joiner is made ready before the stack is left */
     MUTANT_OMUTEX_DROP,      /* a mutex with an owner is handed over, and the new owner not woken */
     MUTANT_ROBUST_FORGET,    /* a thread that ends keeps its robust mutexes */
+    MUTANT_ROBUST_BARE,      /* a mutex between processes is taken before the kernel knows of it */
+    MUTANT_ROBUST_STRANGER,  /* and given up in the name of the kernel thread that has taken it */
     MUTANT_PRIO_STAY,        /* a waiter that gives up leaves its priority with the owner */
     MUTANT_PRIO_ONE_LINK,    /* a priority is not passed on to the owner's owner */
     MUTANT_CEILING_STAY,     /* unlocking does not lower the ceiling */

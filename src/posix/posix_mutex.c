@@ -264,8 +264,9 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
     }
     enum rt_mutex_form form = rt_mutex_form(kind);
     if (POSIX_PROCESSES && form == MUTEX_IS_SHARED) {
-        shmutex_init(SHMUTEX(mutex), kind);
-    } else if (RT_OWNED && form == MUTEX_IS_OMUTEX) {
+        return shmutex_init(SHMUTEX(mutex), kind);
+    }
+    if (RT_OWNED && form == MUTEX_IS_OMUTEX) {
         omutex_init(OMUTEX(mutex), kind, attr);
     } else {
         rt_mutex_init(MUTEX(mutex));

@@ -51,7 +51,7 @@ int omutex_release(struct rt_omutex *m, uint32_t *count);
 int omutex_retake(struct rt_omutex *m, uint32_t count);
 
 /* The pthread functions for struct rt_shmutex. */
-void shmutex_init(struct rt_shmutex *m, uint32_t kind);
+int shmutex_init(struct rt_shmutex *m, uint32_t kind);
 int shmutex_destroy(struct rt_shmutex *m);
 int shmutex_lock(struct rt_shmutex *m, const struct posix_limit *limit);
 int shmutex_trylock(struct rt_shmutex *m);
@@ -59,6 +59,7 @@ int shmutex_unlock(struct rt_shmutex *m);
 int shmutex_cond_wait(struct rt_cond *c, struct rt_shmutex *m, uint64_t deadline);
 int shmutex_release(struct rt_shmutex *m, uint32_t *count);
 int shmutex_retake(struct rt_shmutex *m, uint32_t count);
+int shmutex_consistent(struct rt_shmutex *m);
 
 /* Wait on a condition variable between processes, with a mutex of any form. limit may be NULL. */
 int shcond_wait(struct rt_shcond *c, struct rt_mutex *m, const struct posix_limit *limit);

@@ -133,6 +133,10 @@ int omutex_retake(struct rt_omutex *m, uint32_t count)
 
 int pirn_pthread_mutex_consistent(pthread_mutex_t *mutex)
 {
+    if (POSIX_PROCESSES &&
+        rt_mutex_form(((const struct rt_mutex *)mutex)->kind) == MUTEX_IS_SHARED) {
+        return shmutex_consistent(SHMUTEX(mutex));
+    }
     return is_omutex(mutex) ? -rt_omutex_consistent(OMUTEX(mutex)) : EINVAL;
 }
 

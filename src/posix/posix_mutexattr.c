@@ -133,7 +133,8 @@ int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
     }
     *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
     if (POSIX_PROCESSES && (bits & BIT_SHARED)) {
-        *kind |= MUTEX_SHARED;
+        /* Priorities rank the threads of a process: those of another one have none to inherit. */
+        *kind = (*kind & ~OM_INHERIT) | MUTEX_SHARED;
     }
     return rt_mutex_form(*kind) != MUTEX_IS_NONE ? 0 : ENOTSUP;
 }

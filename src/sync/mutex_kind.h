@@ -27,15 +27,16 @@
 enum mutex_type { MUTEX_NORMAL, MUTEX_RECURSIVE, MUTEX_ERRORCHECK, MUTEX_ADAPTIVE };
 #define MUTEX_TYPE 3u
 
-/* A mutex with any of these bits is a struct rt_omutex. */
+/* A mutex with any of these bits is a struct rt_omutex, unless it is between processes. */
 #define OM_ROBUST 16u
 #define OM_INHERIT 32u
 #define OM_PROTECT 64u
 #define OM_ANY (OM_ROBUST | OM_INHERIT | OM_PROTECT)
 
-/* Between processes: a struct rt_shmutex. */
+/* Between processes: a struct rt_shmutex, which may be robust, too. */
 #define MUTEX_SHARED 128u
-/* Hints of the process that has made it, beside MUTEX_SHARED alone. They mean nothing here. */
+#define SHARED_MAY_BE (RT_OWNED ? OM_ROBUST : 0u)
+/* Hints of the process that has made it, beside MUTEX_SHARED. They mean nothing here. */
 #define MUTEX_HINTS 768u
 
 #define MUTEX_DESTROYED UINT32_MAX
@@ -62,7 +63,7 @@ ALWAYS_INLINE enum rt_mutex_form rt_mutex_form(uint32_t kind)
     if (RT_OWNED && (kind & OM_ANY) != 0 && (kind & ~(OM_ANY | MUTEX_TYPE)) == 0) {
         return MUTEX_IS_OMUTEX;
     }
-    if (PORT_PROCESSES && (kind & ~(MUTEX_TYPE | MUTEX_HINTS)) == MUTEX_SHARED) {
+    if (PORT_PROCESSES && (kind & ~(MUTEX_TYPE | MUTEX_HINTS | SHARED_MAY_BE)) == MUTEX_SHARED) {
         return MUTEX_IS_SHARED;
     }
     return MUTEX_IS_NONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * robust.c - the mutexes that a thread holds when it ends. omutex.c has the invariants.
+ * robust.c - the mutexes that a thread holds when it ends. omutex.c has the invariants, and for
+ * mutexes between processes shared_robust.c.
  *
  * A robust one goes to the next owner, which learns of it (OM_DIED, -EOWNERDEAD). Any other stays
  * locked for ever, as POSIX says. Its word then names no thread, because another thread will get
@@ -10,6 +11,7 @@
 
 #include "mutant.h"
 #include "omutex.h"
+#include "shared.h"
 
 int rt_omutex_consistent(struct rt_omutex *m)
 {
@@ -50,9 +52,13 @@ void rt_held_end(struct thread *self)
     struct rt_omutex *m;
     RT_ASSERT(cpu == NULL || cpu->current == self);
     while ((m = self->held) != NULL) {
-        RT_ASSERT((at_peek(&m->word) & OM_OWNER) == self->index);
         self->held = m->next; /* m belongs to another thread once it is given up */
-        end_one(cpu, m, self);
+        if (PORT_PROCESSES && (m->kind & MUTEX_SHARED)) {
+            rt_robust_end(m);
+        } else {
+            RT_ASSERT((at_peek(&m->word) & OM_OWNER) == self->index);
+            end_one(cpu, m, self);
+        }
     }
     RT_ASSERT(self->boosters == NULL || MUTANT(ROBUST_FORGET));
     if (self->ceiling != 0) {

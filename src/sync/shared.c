@@ -35,6 +35,7 @@ struct request {
     uint64_t deadline;
     uint32_t value;
     bool realtime;
+    void *pending; /* rt_shared_wait_pending, or NULL */
     int result;
     struct rt_sem done;
 };
@@ -97,6 +98,18 @@ static bool idle_change(int by)
     return possible;
 }
 
+/* Of the kernel thread that calls. */
+static void pending_set(void *pending)
+{
+    uint32_t tid;
+    unsigned long irq = port_irq_save();
+    struct port_robust_list *list = port_robust_list(&tid);
+    if (list != NULL) {
+        at_store_rlx(&list->pending, pending);
+    }
+    port_irq_restore(irq);
+}
+
 static int wait_here(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime)
 {
     int error = port_shared_wait(word, value, deadline, realtime);
@@ -106,15 +119,25 @@ static int wait_here(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
 static void helper_main(void *unused)
 {
     (void)unused;
+    bool pending =
+        false; /* still, since the thread that asked has perhaps not taken the mutex yet */
     for (;;) {
         RT_ASSERT(port_cpu_self() == NULL && rt_is_outside());
         if (rt_sem_wait_until(&helpers.work, port_now() + IDLE_NS) != 0) {
+            if (pending) {
+                pending_set(NULL);
+                pending = false;
+            }
             if (idle_change(-1)) {
                 return;
             }
             continue; /* claimed: the work is about to come */
         }
         struct request *r = request_take();
+        if (pending || r->pending != NULL) {
+            pending_set(r->pending);
+            pending = r->pending != NULL;
+        }
         r->result = wait_here(r->word, r->value, r->deadline, r->realtime);
         idle_change(1);
         rt_sem_post(&r->done);
@@ -132,23 +155,41 @@ static void request_cancel(struct request *r)
     port_shared_wake(r->word, RT_SHARED_ALL);
 }
 
+/* A caller that waits itself for a robust mutex. Its next attempt to take the mutex ends `pending`. */
+static int wait_here_pending(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
+                             bool realtime, void *pending)
+{
+    if (pending != NULL) {
+        pending_set(pending);
+    }
+    int error = wait_here(word, value, deadline, realtime);
+    if (pending != NULL && error != 0) {
+        pending_set(NULL);
+    }
+    return error;
+}
+
 /* point: a cancellation point. interruptible: signals end the wait, and the caller takes them. */
 static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit,
-                       bool point, bool interruptible)
+                       bool point, bool interruptible, void *pending)
 {
     uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
     bool realtime = limit != NULL && limit->realtime;
     RT_ASSERT(rt_is_outside() && lockrank_none_held());
     if (rt_is_unstarted()) { /* the kernel runs handlers, and restarts the wait if they say so */
         return interruptible ? port_shared_wait(word, value, deadline, realtime)
-                             : wait_here(word, value, deadline, realtime);
+                             : wait_here_pending(word, value, deadline, realtime, pending);
     }
     struct thread *self = rt_self();
     if ((self->flags & THREAD_FOREIGN) ||
         (!idle_change(-1) && port_foreign_start(helper_main, NULL) != 0)) {
-        return wait_here(word, value, deadline, realtime);
+        return wait_here_pending(word, value, deadline, realtime, pending);
     }
-    struct request r = {.word = word, .value = value, .deadline = deadline, .realtime = realtime};
+    struct request r = {.word = word,
+                        .value = value,
+                        .deadline = deadline,
+                        .realtime = realtime,
+                        .pending = pending};
     rt_sem_init(&r.done, 0);
     request_put(&r);
     if (!point) {
@@ -170,17 +211,23 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
 
 int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit)
 {
-    return shared_wait(word, value, limit, false, false);
+    return shared_wait(word, value, limit, false, false, NULL);
+}
+
+int rt_shared_wait_pending(_Atomic(uint32_t) *word, uint32_t value,
+                           const struct rt_shared_limit *limit, void *pending)
+{
+    return shared_wait(word, value, limit, false, false, pending);
 }
 
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit)
 {
-    return shared_wait(word, value, limit, true, false);
+    return shared_wait(word, value, limit, true, false, NULL);
 }
 
 int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
                                  const struct rt_shared_limit *limit)
 {
-    return shared_wait(word, value, limit, true, true);
+    return shared_wait(word, value, limit, true, true, NULL);
 }

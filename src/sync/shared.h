@@ -8,8 +8,8 @@
  * (src/posix/glibc/posix_layout.c). rt_shcond and rt_shrwlock have not: all processes must use this
  * library.
  *
- * Objects that a dying process holds stay held; objects for which it waits count it as a waiter for
- * ever.
+ * Objects that a dying process holds stay held, but for robust mutexes (shared_robust.c); objects for
+ * which it waits count it as a waiter for ever.
  */
 #ifndef PIRN_SYNC_SHARED_H
 #define PIRN_SYNC_SHARED_H
@@ -29,6 +29,10 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
 /* The same as a cancellation point: -ECANCELED, too. */
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit);
+/* rt_shared_wait for a robust mutex: until the caller has taken it, `pending` is what the list of the
+ * kernel thread that waits calls so. */
+int rt_shared_wait_pending(_Atomic(uint32_t) *word, uint32_t value,
+                           const struct rt_shared_limit *limit, void *pending);
 /* And -EINTR: there is a signal for the caller, which must take it; where there is no runtime, the
  * kernel has run its handler. */
 int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
@@ -49,6 +53,9 @@ struct rt_shmutex {
     uint32_t count;         /* POSIX layer: recursion */
     uint32_t owner, users;  /* POSIX layer */
     uint32_t kind;          /* (C) mutex_kind.h */
+    uint32_t spare;
+    void *previous;       /* the C library's */
+    _Atomic(void *) next; /* robust: in the list of a kernel thread */
 };
 _Static_assert(!PORT_PROCESSES ||
                    offsetof(struct rt_shmutex, kind) == offsetof(struct rt_mutex, kind),
@@ -89,6 +96,29 @@ struct rt_shrwlock {
 int rt_shmutex_lock(struct rt_shmutex *m, const struct rt_shared_limit *limit);
 int rt_shmutex_trylock(struct rt_shmutex *m);
 void rt_shmutex_unlock(struct rt_shmutex *m);
+
+/* The same for robust ones, whose `owner` and `users` are the functions' (shared_robust.c), and:
+ * -EOWNERDEAD: locked, and its last owner ended with it; -ENOTRECOVERABLE; -EAGAIN: no memory to
+ * note that it is held; -ENOTSUP: not here (rt_robust_possible). A caller that owns the mutex would
+ * wait for itself. */
+int rt_robust_lock(struct rt_shmutex *m, const struct rt_shared_limit *limit);
+int rt_robust_trylock(struct rt_shmutex *m);
+bool rt_robust_is_mine(struct rt_shmutex *m);
+bool rt_robust_is_free(struct rt_shmutex *m);
+/* The caller owns it. */
+void rt_robust_unlock(struct rt_shmutex *m);
+void rt_robust_unlock_irqoff(struct rt_shmutex *m); /* under a lock of rank RANK_COND at most */
+/* 0; -EINVAL: not the caller's, or nothing is wrong. */
+int rt_robust_consistent(struct rt_shmutex *m);
+/* Does the environment know of robust mutexes? */
+bool rt_robust_possible(void);
+/* A thread ends that holds it (robust.c). Inside the runtime. */
+struct rt_omutex;
+void rt_robust_end(struct rt_omutex *held);
+/* In a child of fork: the parent's threads hold what they held, and the survivor (NULL: it is not
+ * known yet) holds none. */
+void rt_robust_forked(struct thread *survivor);
+void rt_robust_reset(void); /* between runs of the simulator */
 
 /* As their private siblings. */
 int rt_shsem_trywait(struct rt_shsem *s);

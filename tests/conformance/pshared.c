@@ -302,17 +302,19 @@ static void finds_a_robust_mutex_held(void)
     }
 }
 
-/* Killed with it. */
-CASE(robust_mutex_survives_a_killed_process)
+static void init_robust(void)
 {
     pthread_mutexattr_t a;
-    int status;
-    share();
     OK(pthread_mutexattr_init(&a));
     OK(pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED));
     OK(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
     OK(pthread_mutex_init(&s->mutex, &a));
-    pid_t child = child_start(finds_a_robust_mutex_held);
+}
+
+/* The child has locked it. */
+static void kill_with_mutex(pid_t child)
+{
+    int status;
     flag_wait(&s->flag, 1);
     CHECK_EQ(pthread_mutex_trylock(&s->mutex), EBUSY);
     OK(kill(child, SIGKILL));
@@ -320,8 +322,104 @@ CASE(robust_mutex_survives_a_killed_process)
     OK(pthread_mutex_consistent(&s->mutex));
     OK(pthread_mutex_unlock(&s->mutex));
     CHECK_EQ(waitpid(child, &status, 0), child);
+}
+
+/* Killed with it. */
+CASE(robust_mutex_survives_a_killed_process)
+{
+    share();
+    init_robust();
+    kill_with_mutex(child_start(finds_a_robust_mutex_held));
     in_both(counts_with_mutex);
     CHECK_EQ(s->counter, 2 * ROUNDS);
+}
+
+static void *holds_in_thread(void *arg)
+{
+    finds_a_robust_mutex_held();
+    return arg;
+}
+
+static void holds_in_threads(void)
+{
+    start(holds_in_thread, NULL);
+    flag_wait(&s->flag, 1);
+    counts_with_threads(); /* they wait */
+}
+
+static void *forks(void *child)
+{
+    *(pid_t *)child = child_start(holds_in_threads);
+    return NULL;
+}
+
+/* The thread that forked has ended before, in the parent. */
+CASE(robust_mutex_survives_a_killed_child_of_a_thread)
+{
+    pid_t child;
+    share();
+    init_robust();
+    in_thread(forks, &child);
+    kill_with_mutex(child);
+}
+
+static void does_not_own_it(void)
+{
+    CHECK_EQ(pthread_mutex_unlock(&s->mutex), EPERM);
+    CHECK_EQ(pthread_mutex_trylock(&s->mutex), EBUSY);
+    CHECK_EQ(pthread_mutex_consistent(&s->mutex), EINVAL);
+}
+
+CASE(robust_mutex_is_not_the_childs)
+{
+    share();
+    init_robust();
+    OK(pthread_mutex_lock(&s->mutex));
+    in_child(does_not_own_it);
+    OK(pthread_mutex_unlock(&s->mutex));
+}
+
+/* As programs of the Apache library make it. */
+CASE(robust_mutex_may_inherit_priorities)
+{
+    pthread_mutexattr_t a;
+    share();
+    OK(pthread_mutexattr_init(&a));
+    OK(pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED));
+    OK(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
+    OK(pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT));
+    OK(pthread_mutex_init(&s->mutex, &a));
+    in_both(counts_with_mutex);
+    CHECK_EQ(s->counter, 2 * ROUNDS);
+    kill_with_mutex(child_start(finds_a_robust_mutex_held));
+}
+
+static void repairs_and_holds(void)
+{
+    CHECK_EQ(pthread_mutex_lock(&s->mutex), EOWNERDEAD);
+    OK(pthread_mutex_consistent(&s->mutex));
+    flag_set(&s->flag, 1);
+    for (;;) {
+        pause();
+    }
+}
+
+/* The first to have it ends with it while the second one waits, which is killed then. */
+CASE(robust_mutex_survives_one_death_after_another)
+{
+    share();
+    init_robust();
+    OK(pthread_mutex_lock(&s->mutex));
+    in_child(does_not_own_it);
+    OK(pthread_mutex_unlock(&s->mutex));
+    pid_t first = child_start(finds_a_robust_mutex_held);
+    flag_wait(&s->flag, 1);
+    flag_set(&s->flag, 0);
+    pid_t second = child_start(repairs_and_holds);
+    int status;
+    OK(kill(first, SIGKILL));
+    CHECK_EQ(waitpid(first, &status, 0), first);
+    kill_with_mutex(second);
 }
 
 /* The same object at another address: nothing in it may be an address. */

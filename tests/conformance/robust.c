@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* robust.c - robust mutexes: owners that die, consistency, and the fate of waiters. */
+/* robust.c - robust mutexes: owners that die, consistency, and the fate of waiters. For mutexes of
+ * this process; robust_shared.c has the same for mutexes that others may use, too. */
 #include "harness.h"
+
+#ifndef SHARING
+#define SHARING PTHREAD_PROCESS_PRIVATE
+#define WITH_PROTOCOLS
+#endif
 
 #define WAITERS 6
 
@@ -31,7 +37,7 @@ static void *dies_with(void *mutex)
 
 static void init_dead(int type)
 {
-    init(&m, type, PTHREAD_PROCESS_PRIVATE);
+    init(&m, type, SHARING);
     in_thread(dies_with, &m);
 }
 
@@ -48,6 +54,7 @@ CASE(lock_is_eownerdead_after_the_owner_died)
     }
 }
 
+#ifdef WITH_PROTOCOLS
 CASE(inheriting_lock_is_eownerdead_after_the_owner_died)
 {
     protocol = PTHREAD_PRIO_INHERIT;
@@ -63,6 +70,7 @@ CASE(inheriting_lock_is_eownerdead_after_the_owner_died)
         OK(pthread_mutex_destroy(&m));
     }
 }
+#endif
 
 CASE(trylock_is_eownerdead_after_the_owner_died)
 {
@@ -93,7 +101,7 @@ static void *exits_with(void *mutex)
 
 CASE(lock_is_eownerdead_after_the_owner_called_exit)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     in_thread(exits_with, &m);
     CHECK_EQ(pthread_mutex_lock(&m), EOWNERDEAD);
 }
@@ -109,7 +117,7 @@ static void *waits_for_cancel(void *mutex)
 
 CASE(lock_is_eownerdead_after_the_owner_was_cancelled)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     pthread_t t = start(waits_for_cancel, &m);
     while (pthread_mutex_trylock(&m) == 0) {
         OK(pthread_mutex_unlock(&m));
@@ -131,7 +139,7 @@ static void *dies_recursively(void *mutex)
 /* The count of the dead owner does not matter: the new owner holds it once. */
 CASE(recursive_is_held_once_after_the_owner_died)
 {
-    init(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_RECURSIVE, SHARING);
     in_thread(dies_recursively, &m);
     CHECK_EQ(pthread_mutex_lock(&m), EOWNERDEAD);
     OK(pthread_mutex_consistent(&m));
@@ -154,7 +162,7 @@ static void *dies_with_all(void *arg)
 CASE(all_mutexes_of_the_dead_are_eownerdead)
 {
     for (int i = 0; i < MANY; i++) {
-        init(&all[i], types[i % COUNT(types)], PTHREAD_PROCESS_PRIVATE);
+        init(&all[i], types[i % COUNT(types)], SHARING);
     }
     in_thread(dies_with_all, NULL);
     for (int i = 0; i < MANY; i++) {
@@ -171,7 +179,7 @@ static void *locks_and_unlocks(void *arg)
 
 CASE(nobody_dies_who_has_unlocked)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     for (int i = 0; i < 50; i++) {
         in_thread(locks_and_unlocks, NULL);
         OK(pthread_mutex_lock(&m));
@@ -218,7 +226,7 @@ static long errors_of(pthread_t *t, int n, long error)
 CASE(one_waiter_learns_when_the_owner_dies)
 {
     pthread_t owner, t[WAITERS];
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     owner = start(dies_before_waiters, NULL);
     flag_wait(&waiting, 1);
     for (int i = 0; i < WAITERS; i++) {
@@ -270,7 +278,7 @@ CASE(destroyed_and_initialised_it_recovers)
 {
     make_unrecoverable(PTHREAD_MUTEX_NORMAL);
     OK(pthread_mutex_destroy(&m));
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
 }
@@ -308,7 +316,7 @@ CASE(owner_may_die_again_before_it_is_consistent)
 
 CASE(consistent_is_einval_when_consistent)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     CHECK_EQ(pthread_mutex_consistent(&m), EINVAL);
     OK(pthread_mutex_lock(&m));
     CHECK_EQ(pthread_mutex_consistent(&m), EINVAL);
@@ -344,7 +352,7 @@ static void *unlocks(void *mutex)
 CASE(unlock_is_eperm_when_not_the_owner)
 {
     for (size_t i = 0; i < COUNT(types); i++) {
-        init(&m, types[i], PTHREAD_PROCESS_PRIVATE);
+        init(&m, types[i], SHARING);
         CHECK_EQ(pthread_mutex_unlock(&m), EPERM);
         OK(pthread_mutex_lock(&m));
         CHECK_EQ((long)in_thread(unlocks, &m), EPERM);
@@ -356,17 +364,17 @@ CASE(unlock_is_eperm_when_not_the_owner)
 CASE(types_are_what_they_are)
 {
     struct timespec at;
-    init(&m, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_ERRORCHECK, SHARING);
     OK(pthread_mutex_lock(&m));
     CHECK_EQ(pthread_mutex_lock(&m), EDEADLK);
     OK(pthread_mutex_unlock(&m));
-    init(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_RECURSIVE, SHARING);
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
     OK(pthread_mutex_unlock(&m));
     CHECK_EQ(pthread_mutex_unlock(&m), EPERM);
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     at = after_ms(CLOCK_REALTIME, 5);
     CHECK_EQ(pthread_mutex_timedlock(&m, &at), ETIMEDOUT);
@@ -375,7 +383,7 @@ CASE(types_are_what_they_are)
 
 CASE(trylock_is_ebusy_when_the_caller_holds_it)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     CHECK_EQ(pthread_mutex_trylock(&m), EBUSY);
     OK(pthread_mutex_unlock(&m));
@@ -383,7 +391,7 @@ CASE(trylock_is_ebusy_when_the_caller_holds_it)
 
 CASE(errorcheck_trylock_is_ebusy_when_the_caller_holds_it)
 {
-    init(&m, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_ERRORCHECK, SHARING);
     OK(pthread_mutex_lock(&m));
     CHECK_EQ(pthread_mutex_trylock(&m), EBUSY);
     OK(pthread_mutex_unlock(&m));
@@ -402,7 +410,7 @@ static void *signals_and_dies(void *arg)
 
 CASE(cond_wait_is_eownerdead_when_the_signaller_died)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     pthread_t t = start(signals_and_dies, NULL);
     int error = 0;
@@ -429,7 +437,7 @@ static void *waits_on_cond(void *arg)
 
 static void cond_unrecoverable(void *timed)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     pthread_t t = start(waits_on_cond, timed);
     flag_wait(&waiting, 1);
     OK(pthread_mutex_lock(&m)); /* it waits now */
@@ -454,7 +462,7 @@ CASE(cond_timedwait_is_enotrecoverable_when_the_mutex_is)
 
 CASE(cond_timedwait_is_eownerdead_when_the_owner_died)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     struct timespec at = after_ms(CLOCK_REALTIME, LONG_MS);
     pthread_t t = start(signals_and_dies, NULL);
@@ -498,7 +506,7 @@ static void count_and_die(int type)
 {
     pthread_t t[WAITERS];
     counter = deaths = noticed = 0;
-    init(&m, type, PTHREAD_PROCESS_PRIVATE);
+    init(&m, type, SHARING);
     for (long i = 0; i < WAITERS; i++) {
         t[i] = start(counts_and_may_die, (void *)(i % 2));
     }
@@ -518,10 +526,12 @@ CASE(each_death_is_reported_once)
     for (size_t i = 0; i < COUNT(types); i++) {
         count_and_die(types[i]);
     }
+#ifdef WITH_PROTOCOLS
     protocol = PTHREAD_PRIO_INHERIT;
     for (size_t i = 0; i < COUNT(types); i++) {
         count_and_die(types[i]);
     }
+#endif
 }
 
 static pthread_key_t key;
@@ -541,7 +551,7 @@ static void *unlocks_in_destructor(void *mutex)
 CASE(key_destructors_run_before_the_owner_is_dead)
 {
     OK(pthread_key_create(&key, unlocks_late));
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     in_thread(unlocks_in_destructor, &m);
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
@@ -551,7 +561,7 @@ CASE(key_destructors_run_before_the_owner_is_dead)
 /* glibc does not check robust mutexes. */
 CASE(destroy_is_ebusy_when_held)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     CHECK_EQ(pthread_mutex_destroy(&m), EBUSY);
     OK(pthread_mutex_unlock(&m));
@@ -583,7 +593,7 @@ CASE(lock_is_eownerdead_after_the_process_died)
  * error. */
 CASE(init_takes_robust_private_mutexes)
 {
-    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    init(&m, PTHREAD_MUTEX_NORMAL, SHARING);
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
     OK(pthread_mutex_destroy(&m));

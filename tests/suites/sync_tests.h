@@ -127,6 +127,11 @@
     X(shared_mutex_excludes_when_contended)                                                        \
     X(shared_wait_leaves_cpu_when_user_thread_waits)                                               \
     X(shared_mutex_times_out_when_held)                                                            \
+    X(robust_shared_mutex_excludes_when_owners_end)                                                \
+    X(robust_shared_mutex_is_found_when_process_ends)                                              \
+    X(robust_shared_mutex_is_lost_when_not_repaired)                                               \
+    X(robust_shared_mutex_times_out_when_held)                                                     \
+    X(robust_shared_mutex_passes_when_cond_waits)                                                  \
     X(shared_sem_keeps_units_when_contended)                                                       \
     X(shared_sem_wakes_each_when_posted)                                                           \
     X(shared_rwlock_excludes_when_contended)                                                       \

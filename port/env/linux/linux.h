@@ -117,6 +117,7 @@ void glibc_block_forked(void);
 void everywhere_forked(void);
 void monitor_forked(void);
 void affinity_forked(void);
+void robust_forked(void);
 
 /* Make the signal stack of a carrier before it starts, so that the starter gets the error. 0 or
  * -ENOMEM. */

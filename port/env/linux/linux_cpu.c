@@ -133,6 +133,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     foreign_becomes(t);
     port->tid = (int)syscall(SYS_gettid);
     rt_thread_port(t)->tid = 0; /* it is no foreign thread any more */
+    port->robust = NULL;
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
     port_arch_fp_save(&port->fp);
@@ -243,6 +244,7 @@ static void on_fork_here(void)
         blocked_forked();
         reactor_forked();
         affinity_forked();
+        robust_forked();
         signals_forked();
         port_tls_self = NULL;
     }

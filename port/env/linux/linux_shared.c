@@ -3,6 +3,7 @@
  * linux_shared.c (Linux) - waiting for a word that other processes see, too: futexes that are not
  * private; and the kernel threads that do it for user threads.
  */
+#include "atomic.h"
 #include "linux.h"
 #include "port_foreign.h"
 #include "port_posix.h"
@@ -36,6 +37,53 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
     errno = saved;
+}
+
+_Static_assert(sizeof(struct port_robust_list) == sizeof(struct robust_list_head) &&
+                   offsetof(struct port_robust_list, offset) ==
+                       offsetof(struct robust_list_head, futex_offset) &&
+                   offsetof(struct port_robust_list, pending) ==
+                       offsetof(struct robust_list_head, list_op_pending),
+               "the kernel's lists of robust mutexes");
+
+/* The C library gives each kernel thread that it creates a list. qemu-user has none. */
+static struct port_robust_list *robust_list_ask(void)
+{
+    struct port_robust_list *list = NULL;
+    size_t size = 0;
+    int saved = errno;
+    long error = syscall(SYS_get_robust_list, 0, &list, &size);
+    errno = saved;
+    return error == 0 && list != NULL && size == sizeof(*list) && list->offset == PORT_ROBUST_OFFSET
+               ? list
+               : NULL;
+}
+
+struct port_robust_list *port_robust_list(uint32_t *tid)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct port_carrier *carrier = cpu != NULL ? rt_cpu_port(cpu)->carrier : NULL;
+    RT_ASSERT(port_irq_is_off());
+    if (carrier == NULL) {
+        *tid = (uint32_t)syscall(SYS_gettid);
+        return robust_list_ask();
+    }
+    if (carrier->robust == NULL) {
+        carrier->robust = robust_list_ask();
+    }
+    *tid = (uint32_t)carrier->tid;
+    return carrier->robust;
+}
+
+/* The C library has registered one in the descriptor of the thread that called fork, which with
+ * threads' own TLS blocks is that of a user thread: it may end before the process. */
+void robust_forked(void)
+{
+    static struct port_robust_list list;
+    list.offset = PORT_ROBUST_OFFSET;
+    at_store_rlx(&list.first, (void *)&list);
+    at_store_rlx(&list.pending, NULL);
+    syscall(SYS_set_robust_list, &list, sizeof(list));
 }
 
 /* Bits of an entry of /proc/self/pagemap. */

@@ -47,11 +47,12 @@ struct port_carrier {
     int timer;            /* of ticks: the kernel's id, -1 = none */
     int prof_timer;       /* of samples: the kernel's id + 1, 0 = none */
     int *errno_at;
-    uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
-    void *signal_stack;           /* ours; NULL: the program's */
-    struct port_fp fp;            /* as the kernel thread began */
-    const struct port_cpus *cpus; /* where it may run; linux_affinity.c */
-    struct port_cpu *took;        /* (lock of linux_affinity.c) the CPU that it took last */
+    uint64_t *cxx_at;                /* two words of __cxa_get_globals; NULL without libstdc++ */
+    void *signal_stack;              /* ours; NULL: the program's */
+    struct port_fp fp;               /* as the kernel thread began */
+    struct port_robust_list *robust; /* linux_shared.c; NULL: not asked for yet, or there is none */
+    const struct port_cpus *cpus;    /* where it may run; linux_affinity.c */
+    struct port_cpu *took;           /* (lock of linux_affinity.c) the CPU that it took last */
     struct times times;
     int misses_tid, misses_fd; /* counters of cache misses, of that kernel thread; -1: none */
     uint64_t missed, worked;   /* what they had counted when they were last read */

@@ -537,6 +537,7 @@ static void sim_end(void)
     rt_pollers_reset();
     prio_reset();
     rt_shared_reset();
+    rt_robust_reset();
     sim_mem_end();
     r->hash = sim.hash;
     r->steps = sim.steps;

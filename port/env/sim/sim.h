@@ -130,6 +130,10 @@ extern unsigned sim_ncontexts; /* in use */
 extern bool sim_active;        /* inside a run */
 extern bool sim_quiet;         /* the oracle looks: no scheduling point, newest values */
 void sim_point(uint32_t what, uint32_t detail);
+
+/* If the kernel thread ended now that has taken the robust mutex with this word, would its kernel
+ * find the mutex? True, too, if nobody has it. */
+bool sim_robust_finds(_Atomic(uint32_t) *word, _Atomic(void *) *entry);
 bool sim_fresh(unsigned context); /* has spun: must see newest values */
 uint64_t sim_step(void);
 uint32_t sim_choose(uint32_t n);

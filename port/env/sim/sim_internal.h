@@ -6,6 +6,7 @@
 #define PIRN_SIM_INTERNAL_H
 
 #include "cpu.h"
+#include "port_processes.h"
 #include "sim.h"
 
 #define SIM_MAX_STACKS 65536u
@@ -40,7 +41,8 @@ struct context {
     const volatile void *shared; /* word that it waits for in port_shared_wait */
     struct prof_thread outside;
     bool sampling;
-    bool on_signal_stack;   /* in a handler that runs there */
+    bool on_signal_stack; /* in a handler that runs there */
+    struct port_robust_list robust;
     struct thread *becomes; /* after a fork: the thread that a foreign context is; or NULL */
 };
 

@@ -469,6 +469,33 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
     }
 }
 
+struct port_robust_list *port_robust_list(uint32_t *tid)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (c->robust.offset == 0) {
+        c->robust.offset = PORT_ROBUST_OFFSET;
+        at_init(&c->robust.first, (void *)&c->robust);
+        at_init(&c->robust.pending, NULL);
+    }
+    *tid = sim_current + 1;
+    return &c->robust;
+}
+
+bool sim_robust_finds(_Atomic(uint32_t) *word, _Atomic(void *) *entry)
+{
+    sim_quiet = true;
+    uint32_t tid = at_load_rlx(word) & 0x3fffffffu;
+    struct port_robust_list *list = tid != 0 ? &sim.contexts[tid - 1].robust : NULL;
+    void *at = list != NULL ? at_load_rlx(&list->first) : NULL;
+    while (at != NULL && at != (void *)list && at != (void *)entry) {
+        at = at_load_rlx((_Atomic(void *) *)at);
+    }
+    bool found =
+        list == NULL || at == (void *)entry || at_load_rlx(&list->pending) == (void *)entry;
+    sim_quiet = false;
+    return found;
+}
+
 int port_foreign_start(void (*fn)(void *), void *arg)
 {
     sim_foreign(fn, arg);

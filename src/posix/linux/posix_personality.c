@@ -13,6 +13,7 @@
 
 #include "../../sync/shared.h"
 #include "../signals/posix_signal.h"
+#include "port_foreign.h"
 #include "port_posix.h"
 #include "posix_children.h"
 #include "posix_sanitizer.h"
@@ -59,6 +60,7 @@ static void forked(void)
 {
     posix_process_learn();
     rt_shared_reset();
+    rt_robust_forked(rt_survivor != NULL ? rt_survivor : port_foreign_known());
     posix_local_forked();
     posix_attr_forked();
     posix_signals_forked();
