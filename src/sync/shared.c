@@ -155,7 +155,7 @@ static void request_cancel(struct request *r)
     port_shared_wake(r->word, RT_SHARED_ALL);
 }
 
-/* A caller that waits itself for a robust mutex. Its next attempt to take the mutex ends `pending`. */
+/* A caller that waits itself for a robust mutex. Its next attempt to take it ends `pending`. */
 static int wait_here_pending(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
                              bool realtime, void *pending)
 {

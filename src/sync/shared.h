@@ -8,8 +8,8 @@
  * (src/posix/glibc/posix_layout.c). rt_shcond and rt_shrwlock have not: all processes must use this
  * library.
  *
- * Objects that a dying process holds stay held, but for robust mutexes (shared_robust.c); objects for
- * which it waits count it as a waiter for ever.
+ * Objects that a dying process holds stay held, but for robust mutexes (shared_robust.c); objects
+ * for which it waits count it as a waiter for ever.
  */
 #ifndef PIRN_SYNC_SHARED_H
 #define PIRN_SYNC_SHARED_H
@@ -29,8 +29,8 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
 /* The same as a cancellation point: -ECANCELED, too. */
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit);
-/* rt_shared_wait for a robust mutex: until the caller has taken it, `pending` is what the list of the
- * kernel thread that waits calls so. */
+/* rt_shared_wait for a robust mutex: until the caller has taken it, `pending` is what the list of
+ * the kernel thread that waits calls so. */
 int rt_shared_wait_pending(_Atomic(uint32_t) *word, uint32_t value,
                            const struct rt_shared_limit *limit, void *pending);
 /* And -EINTR: there is a signal for the caller, which must take it; where there is no runtime, the

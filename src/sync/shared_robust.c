@@ -2,11 +2,12 @@
 /*
  * shared_robust.c - robust mutexes between processes. See shared.h.
  *
- * The protocol is that of Linux and of the C library (Linux: Documentation/locking/robust-futexes).
- * The word is the number of the kernel thread that has taken the mutex, ROBUST_WAITERS if somebody
- * may wait, or ROBUST_DIED without a number: the owner has ended with the mutex. Each kernel thread
- * has a list of the mutexes that it has taken. When it ends, the kernel goes through the list: words
- * with that number become ROBUST_DIED, and one waiter each is woken.
+ * The protocol is that of Linux and of the C library (Linux:
+ * Documentation/locking/robust-futexes). The word is the number of the kernel thread that has
+ * taken the mutex, ROBUST_WAITERS if somebody may wait, or ROBUST_DIED without a number: the
+ * owner has ended with the mutex. Each kernel thread has a list of the mutexes that it has taken.
+ * When it ends, the kernel goes through the list: words with that number become ROBUST_DIED, and
+ * one waiter each is woken.
  *
  * The owner here is a user thread, which moves between kernel threads. A kernel thread that runs
  * user threads ends with the process only, so the mutex stays on the list of the one that has taken
@@ -22,9 +23,9 @@
  *   2. The lists are changed under `robust.lock`, interrupts off, so that the caller stays on its
  *      kernel thread. What the kernel follows, the field `next` of a mutex, lies in memory that
  *      other processes may write; we only write it, and know the order by `newer` and `older`.
- *   3. A thread that waits has the mutex as `pending`, on the kernel thread that waits for it, until
- *      it has taken it: if a process ends after it was woken, and before that, the kernel wakes
- *      another waiter (rt_shared_wait_pending).
+ *   3. A thread that waits has the mutex as `pending`, on the kernel thread that waits for it,
+ *      until it has taken it: if a process ends after it was woken, and before that, the kernel
+ *      wakes another waiter (rt_shared_wait_pending).
  *   4. A hold is on the list thread->held of its owner, which alone changes that list.
  *   5. `owner` says whether the data may be inconsistent (ROBUST_INCONSISTENT), or will be for ever
  *      (ROBUST_LOST): only the holder of the word reads and writes it, so relaxed accesses suffice.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killed.c - robust mutexes between processes, one of which is killed again and again, while threads
- * of both take the mutexes. The next owner must learn of it if the data are inconsistent, and nobody
- * may wait for ever.
+ * killed.c - robust mutexes between processes, one of which is killed again and again, while
+ * threads of both take the mutexes. The next owner must learn of it if the data are inconsistent,
+ * and nobody may wait for ever.
  *
  *     killed [PROGRAM]           PROGRAM is this program, linked with other threads
  *     killed --peer AREA         the process that is killed

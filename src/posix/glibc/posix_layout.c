@@ -34,13 +34,20 @@ SAME_OFFSET(rt_shmutex, word, pthread_mutex_t, __lock);
 SAME_OFFSET(rt_shmutex, count, pthread_mutex_t, __count);
 SAME_OFFSET(rt_shmutex, owner, pthread_mutex_t, __owner);
 SAME_OFFSET(rt_shmutex, users, pthread_mutex_t, __nusers);
+SAME_OFFSET(rt_shmutex, previous, pthread_mutex_t, __list.__prev);
+SAME_OFFSET(rt_shmutex, next, pthread_mutex_t, __list.__next);
+_Static_assert((long)offsetof(struct rt_shmutex, word) - (long)offsetof(struct rt_shmutex, next) ==
+                   PORT_ROBUST_OFFSET,
+               "from an entry to its word");
 _Static_assert((int)MUTEX_NORMAL == PTHREAD_MUTEX_NORMAL, "type");
 _Static_assert((int)MUTEX_RECURSIVE == PTHREAD_MUTEX_RECURSIVE, "type");
 _Static_assert((int)MUTEX_ERRORCHECK == PTHREAD_MUTEX_ERRORCHECK, "type");
 _Static_assert((int)MUTEX_ADAPTIVE == PTHREAD_MUTEX_ADAPTIVE_NP, "type");
 
-/* Bits of __kind beside the type: the flag of a mutex between processes, and the two that allow or
- * forbid lock elision, which glibc sets when such a mutex is first locked. */
+/* Bits of __kind beside the type: the flags of a robust mutex and of one between processes, and the
+ * two that allow or forbid lock elision, which glibc sets for the type NORMAL, or when such a mutex
+ * is first locked. */
+_Static_assert(OM_ROBUST == 16, "PTHREAD_MUTEX_ROBUST_NORMAL_NP");
 _Static_assert(MUTEX_SHARED == 128, "PTHREAD_MUTEX_PSHARED_BIT");
 _Static_assert(MUTEX_HINTS == (256 | 512), "PTHREAD_MUTEX_ELISION_FLAGS_NP");
 
