@@ -58,7 +58,7 @@ int mpi_pause(pthread_mutex_t *lock);
 extern __thread int mpi_rounds __attribute__((tls_model("initial-exec"))); /* of its call of MPI */
 void mpi_pause_begin(void); /* in MPI_Init, in all ranks */
 
-/* In MPI_Init: keep what MPI_Finalize would unload too early. mpi_keep.c */
+/* In MPI_Init, in all ranks: keep what Open MPI would give up too early. mpi_keep.c */
 void mpi_keep(void);
 void mpi_rounds_none(void); /* until the thread's next mpi_enter they do not count */
 
