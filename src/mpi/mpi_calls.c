@@ -135,6 +135,13 @@ static bool carries_nothing(int count, int root, MPI_Comm comm)
         return MPI_TURN(PMPI_##name args);                                                         \
     }
 
+#define OTHER_OF_FILE(name, params, args)                                                          \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        mpi_file_begun();                                                                          \
+        return MPI_TURN(PMPI_##name args);                                                         \
+    }
+
 #define OTHER(name, params, args)                                                                  \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \

@@ -33,7 +33,8 @@ struct mpi_lib {
     pirn_poller_t poller;
     pirn_mutex_t lock;        /* guards (L) */
     struct mpi_list incoming; /* (L) not yet taken by the poller */
-    bool handlers;            /* (L) the program has set an error handler */
+    bool own_calls;           /* (L) threads make their last call themselves: mpi_poll.c */
+    bool files;               /* (A) the program has begun a nonblocking operation of a file */
     bool named;               /* the program has given a communicator a name: never false again */
     uint64_t started;         /* (L) waits */
     unsigned trying;          /* (L) threads that the poller has sent to try again */
@@ -160,6 +161,11 @@ void mpi_tried(struct mpi_waiter *w);
 
 /* w->label, by w->call. */
 void mpi_label(struct mpi_waiter *w);
+
+/* From now on each thread makes its last call itself. The program begins a nonblocking operation of
+ * a file: mpi_waits.c. */
+void mpi_own_calls(void);
+void mpi_file_begun(void);
 
 /* Wait for a request, as MPI_Wait does. file: its errors go to the handler of a file. */
 int mpi_wait(const struct mpi_call *call, MPI_Request *request, MPI_Status *status, bool file);

@@ -15,6 +15,9 @@
  * Some operations proceed only when they are tested (MPICH: files, generalized requests), so each
  * is tested now and then in any case.
  *
+ * Errors of files are returned even then, so a thread makes its last call itself also once the
+ * program has begun a nonblocking operation of a file.
+ *
  * Invariants:
  *   1. A record is in mpi_lib.incoming, under the lock, or in one of the poller's lists, which only
  *      its thread touches.
@@ -89,7 +92,7 @@ void mpi_block(struct mpi_waiter *w)
     mpi_lib.trying -= again;
     mpi_lib.tried += tried;
     mpi_lib.started += !again;
-    w->whole = w->whole && !mpi_lib.handlers;
+    w->whole = w->whole && !mpi_lib.own_calls;
     list_append(&mpi_lib.incoming, w);
     pirn_mutex_unlock(&mpi_lib.lock);
     if (again) {
@@ -98,6 +101,13 @@ void mpi_block(struct mpi_waiter *w)
         pirn_poller_wait(&mpi_lib.poller, &w->done, &w->label);
     }
     w->woken = pirn_now();
+}
+
+void mpi_own_calls(void)
+{
+    pirn_mutex_lock(&mpi_lib.lock);
+    mpi_lib.own_calls = true;
+    pirn_mutex_unlock(&mpi_lib.lock);
 }
 
 void mpi_tried(struct mpi_waiter *w)

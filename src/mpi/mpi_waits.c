@@ -73,6 +73,42 @@ static int try_all(int count, MPI_Request requests[], int *ended, MPI_Status sta
     return error;
 }
 
+/* ---- operations of files ----
+ *
+ * MPICH's operations of files proceed only while they are tested. MPI_Waitall tests the first
+ * one until it ends, then the next. MPI_Testall tests all of them, which differs in two ways. The
+ * collective ones match those of the other ranks in the order in which they proceed, and after
+ * MPI_Testall that would depend on the time. And it tests those again that have ended in an earlier
+ * call: MPICH 4.0 ends them twice, and fails. So MPI_Testall is not used once the program has begun
+ * such an operation. Only MPI knows which requests are those of files. */
+
+void mpi_file_begun(void)
+{
+    if (!__atomic_load_n(&mpi_lib.files, __ATOMIC_RELAXED)) {
+        mpi_own_calls();
+        __atomic_store_n(&mpi_lib.files, true, __ATOMIC_RELAXED);
+    }
+}
+
+/* As MPI_Waitall: all are waited for, and MPI_ERROR is written only if some fail. */
+static int wait_in_turn(const struct mpi_call *call, int count, MPI_Request requests[],
+                        MPI_Status statuses[])
+{
+    bool ignored = statuses == MPI_STATUSES_IGNORE, failed = false;
+    for (int i = 0; i < count; i++) {
+        MPI_Status *status = ignored ? MPI_STATUS_IGNORE : &statuses[i];
+        int error = mpi_wait(call, &requests[i], status, false);
+        for (int k = 0; !ignored && !failed && error != MPI_SUCCESS && k < i; k++) {
+            statuses[k].MPI_ERROR = MPI_SUCCESS;
+        }
+        failed = failed || error != MPI_SUCCESS;
+        if (!ignored && failed) {
+            status->MPI_ERROR = error;
+        }
+    }
+    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
 int mpi_wait_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     const struct mpi_call call = {.name = "MPI_Waitall", .has = MPI_HAS_REQUESTS, .count = count};
@@ -82,6 +118,9 @@ int mpi_wait_all(int count, MPI_Request requests[], MPI_Status statuses[])
                            .count = count,
                            .requests = requests,
                            .statuses = statuses};
+    if (__atomic_load_n(&mpi_lib.files, __ATOMIC_RELAXED)) {
+        return wait_in_turn(&call, count, requests, statuses);
+    }
     int ended = 0, error = try_all(count, requests, &ended, statuses);
     while (error == MPI_SUCCESS && !ended && !w.complete) {
         w.entered = false;
@@ -296,23 +335,17 @@ EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int des
 
 /* ---- error handlers ---- */
 
-/* From now on errors may be met by the program: mpi_poll.c. */
-static void handler_set(void)
-{
-    pirn_mutex_lock(&mpi_lib.lock);
-    mpi_lib.handlers = true;
-    pirn_mutex_unlock(&mpi_lib.lock);
-}
+/* From now on the program may meet errors: mpi_poll.c. */
 
 EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 {
-    handler_set();
+    mpi_own_calls();
     return MPI_TURN(PMPI_Comm_set_errhandler(comm, handler));
 }
 
 EXPORT int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler handler)
 {
-    handler_set();
+    mpi_own_calls();
     return MPI_TURN(PMPI_Win_set_errhandler(win, handler));
 }
 
